@@ -1,0 +1,102 @@
+"""The ``gst`` command group: lazy subcommands, one-line errors, exit codes.
+
+Exit codes: 0 fine; 1 a defect of ours (with its traceback); 2 bad input or configuration; 3 the machinery
+failed or a run is incomplete; 130 on Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+import gst_ros.cli
+from gst_ros import __version__
+from gst_ros.errors import GstError
+
+EXIT_INTERRUPTED = 130
+
+
+def _module_names() -> dict[str, str]:
+    """Subcommand names to module names: every module beside this one."""
+    names = (module.name for module in pkgutil.iter_modules(gst_ros.cli.__path__))
+    return {name.replace("_", "-"): name for name in names if name != "main" and not name.startswith("_")}
+
+
+class LazyGroup(click.Group):
+    """A group whose subcommands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The subcommands' names, sorted."""
+        return sorted(_module_names())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one subcommand; None when there is no such module."""
+        module_name = _module_names().get(cmd_name)
+        if module_name is None:
+            return None
+        command = importlib.import_module(f"gst_ros.cli.{module_name}").command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"gst_ros.cli.{module_name}.command is not a click command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand of a command line.
+
+        Raises:
+            click.UsageError: There is none of this name; it names the nearest one.
+        """
+        name = args[0]
+        if not name.startswith("-") and name not in _module_names():
+            near = difflib.get_close_matches(name, _module_names(), n=1, cutoff=0.5)
+            remedy = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(self.list_commands(ctx))}"
+            raise click.UsageError(f"no such command '{name}' ({remedy})", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gst", message="%(prog)s %(version)s")
+@click.pass_context
+def gst(ctx: click.Context) -> None:
+    """Global spatial awareness: evaluate answerers on video questions, over ROS 2 or in one process."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        arguments: The words after ``gst``; those of this process when None.
+    """
+    try:
+        # Commands return their exit code, or None for 0; click itself hands back the code of ctx.exit().
+        result = gst.main(args=None if arguments is None else list(arguments), prog_name="gst", standalone_mode=False)
+    except GstError as error:
+        click.echo(f"gst: error: {error}", err=True)
+        return error.exit_code
+    except click.exceptions.Abort:  # what click makes of Ctrl-C
+        click.echo("gst: interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "gst"
+        problem = " ".join(error.format_message().split()).rstrip(".")
+        click.echo(f"gst: error: {problem}; see '{command} --help'", err=True)
+        return error.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def main() -> NoReturn:
+    """Entry point of the console script."""
+    sys.exit(run())
+
+
+if __name__ == "__main__":
+    main()
