@@ -1,1 +1,4 @@
-"""TODO."""
+"""What is remembered of a clip or a camera.
+
+- ``keyframes``: thumbnails spread evenly over all that was seen, within a bound of bytes.
+"""

@@ -1,1 +1,7 @@
-"""TODO."""
+"""From what is remembered to an answer; the same code with ROS and without.
+
+- ``engine``: the memory and its answerer behind one door (observe, answer, reset, status).
+- ``answerer``: what every answerer takes and gives.
+- ``random_guess``, ``scripted``: one module per way of answering.
+- ``registry``: answerers by name.
+"""
