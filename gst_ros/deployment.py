@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,15 @@ class Deployment:
             if spec.name == name:
                 return spec
         raise KeyError(name)
+
+    def with_output(self, output: Path) -> Deployment:
+        """The same with another run folder."""
+        folder = _absolute(output) or ""
+        nodes = tuple(
+            replace(spec, parameters={**spec.parameters, "output": folder}) if spec.name == EVALUATOR else spec
+            for spec in self.nodes
+        )
+        return replace(self, nodes=nodes, output=Path(folder))
 
 
 @dataclass(frozen=True)
@@ -148,7 +157,7 @@ def describe_eval(options: EvalOptions) -> Deployment:
         limit=options.limit,
         fresh=options.fresh or None,
     )
-    memory = _given(answerer=options.answerer, seed=options.seed, answers=_absolute(options.answers))
+    memory = _given(answerer=options.answerer, answerer_seed=options.seed, answers_file=_absolute(options.answers))
     from_options = {EVALUATOR: evaluator, SPATIAL_REASONING: memory}
     parameters = _merge(options.parameter_files, from_options, options.overrides)
     nodes = tuple(NodeSpec(executable=name, name=name, parameters=parameters[name]) for name in NODE_NAMES)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import datetime
 import os
 import re
 import signal
@@ -61,6 +62,16 @@ def run_deployment(deployment: Deployment, logs: Path, *, grace_s: float = 10.0)
             return _wait(deployment, processes, events, grace_s)
         finally:
             _stop(processes, grace_s)
+
+
+def new_log_folder(output: Path) -> Path:
+    """Where one start of a run keeps its logs; a resumed run gets another one, so that nothing is overwritten."""
+    base = output / "logs" / f"{datetime.datetime.now():%Y-%m-%d-%H%M%S}"
+    folder, number = base, 2
+    while folder.exists():
+        folder = base.with_name(f"{base.name}-{number}")
+        number += 1
+    return folder
 
 
 def node_command(spec: NodeSpec, parameter_file: Path) -> list[str]:

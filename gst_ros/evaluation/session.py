@@ -24,6 +24,7 @@ class Playback:
         frames_received: Frames that the memory took in.
         frames_dropped: Real time only: sent too late or lost on the way.
         frames_damaged: Packets or images that could not be decoded.
+        frames_refused: Frames that reached the memory twice, or after a newer one.
         first_stamp_ns: Stamp of the first frame received, None without frames.
         last_stamp_ns: Stamp of the last frame received, None without frames.
         sent_sha256: Fingerprint of the stamps sent (:class:`gst_ros.media.frames.StampDigest`).
@@ -37,6 +38,7 @@ class Playback:
     frames_received: int
     frames_dropped: int
     frames_damaged: int
+    frames_refused: int
     first_stamp_ns: int | None
     last_stamp_ns: int | None
     sent_sha256: str
@@ -46,7 +48,8 @@ class Playback:
     @property
     def lossless(self) -> bool:
         """Whether every frame arrived exactly once and in order."""
-        return self.frames_sent == self.frames_received and self.sent_sha256 == self.received_sha256
+        same = self.frames_sent == self.frames_received and self.sent_sha256 == self.received_sha256
+        return same and self.frames_refused == 0
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,11 @@ class Session(Protocol):
     """Plays videos into a memory and asks it questions."""
 
     def describe(self) -> Mapping[str, Any]:
-        """What a reader of the record must know: transport, mode, answerer, versions (JSON types)."""
+        """What a reader of the record must know (JSON types).
+
+        ``reasoning`` holds the effective settings of memory and answerer: a run is resumed only with the same
+        ones. The rest (transport, mode, versions) is for information.
+        """
         ...
 
     def play(self, video: Path, progress: ProgressCallback) -> Playback:

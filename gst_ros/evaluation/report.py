@@ -1,0 +1,90 @@
+"""What an evaluation tells at its start, its stop and its end, and the files that it leaves."""
+
+from __future__ import annotations
+
+import sys
+
+from gst_ros.bench.metrics import ScoringConfig
+from gst_ros.bench.official import export_official
+from gst_ros.bench.questions import QuestionSet
+from gst_ros.bench.records import RunFolder
+from gst_ros.bench.run_score import RunScore, summary
+from gst_ros.bench.score_table import score_table, skip_reasons
+from gst_ros.bench.scoring import score_run
+from gst_ros.errors import QuestionError, SessionError
+
+
+def print_start(questions: QuestionSet, run: RunFolder) -> None:
+    """Say what is going to be done."""
+    uids = {question.uid for question in questions.questions}
+    done = len(uids & run.answered.keys())
+    resumed = f", {done} of them answered before" if done else ""
+    counts = f"{len(uids)} questions{resumed}, {len(questions.skipped)} skipped"
+    print(f"{counts} -> {run.path}", file=sys.stderr, flush=True)
+
+
+def print_stop(reason: BaseException, questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> None:
+    """Leave a summary of what is there, and say what is kept and how to go on."""
+    write_summary(questions, run, scoring)
+    done = sum(question.uid in run.answered for question in questions.questions)
+    why = f"stopped by {reason}: " if isinstance(reason, KeyboardInterrupt) else ""
+    print(
+        f"{why}{done} of {len(questions.questions)} questions are answered and kept in {run.path};"
+        " the same command goes on from there",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def finish(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> int:
+    """Write the summary and the official result files, print the table, and judge the run.
+
+    Returns:
+        The exit code: 0.
+
+    Raises:
+        SessionError: Questions failed.
+        QuestionError: No question could be asked at all.
+    """
+    score = write_summary(questions, run, scoring)
+    if score.answered:
+        export_official(run.data, run.path / "official", run.header.answerer["name"], overwrite=True)
+    print_score(score, run)
+    failed = [record for record in run.data.answers.values() if record.status == "failed"]
+    if failed:
+        raise SessionError(
+            f"{len(failed)} questions failed; run the same command again to ask them",
+            remedy=f"the first, {failed[0].uid}: {failed[0].explanation}",
+        )
+    if not score.answered:
+        raise QuestionError(
+            f"none of {len(score.skipped)} questions could be asked", remedy="see the reasons above, and --data-root"
+        )
+    return 0
+
+
+def write_summary(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> RunScore:
+    """Write ``summary.json`` from the records on the disk."""
+    data = run.data
+    score = score_run(data, scoring)
+    missing = sum(question.uid not in data.answered for question in questions.questions)
+    skipped_late = sum(skip.uid in {q.uid for q in questions.questions} for skip in score.skipped)
+    complete = missing <= skipped_late
+    run.write_summary({**summary(score, data.videos), "complete": complete, "answerer": dict(run.header.answerer)})
+    return score
+
+
+def print_score(score: RunScore, run: RunFolder) -> None:
+    """Print the table, what was skipped and why, and how the frames went through."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(score_table(score))
+    videos = summary(score, run.data.videos)
+    lines = [
+        *skip_reasons(score),
+        f"frames: {videos['frames_sent']} sent, {videos['frames_received']} received",
+        f"records, summary and official result files: {run.path}",
+    ]
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
