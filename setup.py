@@ -95,7 +95,10 @@ setup(
         "console_scripts": [
             "gst = gst_ros.cli.main:main",
             *(f"{node} = gst_ros.nodes.{node}:main" for node in NODES),
-        ]
+        ],
+        # Hands the evaluator's exit code to `ros2 launch`. These extensions are called in the order of their names;
+        # ours exits, so it comes last.
+        "ros2launch.option": ["zz_gst_ros_exit_code = gst_ros.launch_exit_code:ExitCode"],
     },
     cmdclass={"install_data": InstallData},
     zip_safe=False,

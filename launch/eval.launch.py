@@ -2,7 +2,8 @@
 
     ros2 launch gst_ros eval.launch.py questions:=FOLDER answerer:=random output:=RUN
 
-Ends by itself with the evaluator, and with its exit code. ``gst eval`` is the same without ``launch``.
+Without questions it takes those of the bundled clip. It ends by itself with the evaluator, and with its exit
+code. ``gst eval`` is the same without ``launch``.
 """
 
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 
 from launch import LaunchDescription
 
-from gst_ros.deployment import Deployment, EvalOptions, describe_eval
+from gst_ros.cli.eval import describe_with_defaults, evaluation_config
+from gst_ros.deployment import Deployment
 from gst_ros.launching import Argument, launch_description, number, paths, switch, whole_number, words
 
 ARGUMENTS = (
-    Argument("questions", "Question file, or folder of them.", Path, required=True),
-    Argument("output", "Folder of the run; a run that is there already is resumed.", Path, required=True),
+    Argument("questions", "Question file, or folder of them; empty: the bundled clip's.", Path),
+    Argument("output", "Folder of the run, resumed if it holds one; empty: runs/<date>-<answerer>.", Path),
     Argument("answerer", "Name of the answerer; empty: as in the parameter files."),
     Argument("mode", "How videos are played; empty: as in the parameter files.", choices=("lockstep", "realtime")),
     Argument("params", "Parameter files in ROS's format, separated by commas, after the package's own.", paths),
@@ -31,7 +33,9 @@ ARGUMENTS = (
 
 def describe(values: dict[str, Any]) -> Deployment:
     values["parameter_files"] = values.pop("params", ())
-    return describe_eval(EvalOptions(**values))
+    deployment = describe_with_defaults(**values)
+    evaluation_config(deployment)  # says what is wrong with it before any node is started
+    return deployment
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -11,6 +11,7 @@ from typing import Any
 from launch import LaunchDescription
 
 from gst_ros.deployment import Deployment, ReplayOptions, describe_replay
+from gst_ros.errors import MediaError
 from gst_ros.launching import Argument, launch_description, number, paths, switch
 
 ARGUMENTS = (
@@ -26,6 +27,8 @@ ARGUMENTS = (
 
 def describe(values: dict[str, Any]) -> Deployment:
     values["parameter_files"] = values.pop("params", ())
+    if not values["path"].exists():
+        raise MediaError("does not exist", file=values["path"], remedy="give a video file or a folder of images")
     return describe_replay(ReplayOptions(**values))
 
 

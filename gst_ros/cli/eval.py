@@ -6,7 +6,7 @@ import datetime
 import importlib.util
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -53,12 +53,11 @@ def command(
     The run folder keeps every answer as it comes: after a crash or Ctrl-C the same command with the same
     --output goes on where it stopped.
     """
-    from gst_ros.deployment import SPATIAL_REASONING, EvalOptions, describe_eval, parse_override
-    from gst_ros.environment import share_dir
+    from gst_ros.deployment import parse_override
 
-    options = EvalOptions(
-        questions=questions or share_dir() / "demo" / "questions.json",
-        output=output or Path("."),
+    deployment = describe_with_defaults(
+        questions=questions,
+        output=output,
         data_root=data_root,
         answerer=answerer,
         seed=seed,
@@ -71,11 +70,29 @@ def command(
         parameter_files=params,
         overrides=dict(parse_override(text) for text in settings),
     )
-    deployment = describe_eval(options)
+    return evaluate_in_process(deployment) if no_ros else evaluate_over_ros(deployment)
+
+
+def describe_with_defaults(*, questions: Path | None = None, output: Path | None = None, **options: Any) -> Deployment:
+    """The deployment of an evaluation; also what ``eval.launch.py`` starts.
+
+    Args:
+        questions: Question file or folder; the bundled clip's by default.
+        output: Folder of the run; a new one, ``runs/<date>-<answerer>``, by default.
+        options: The other fields of :class:`gst_ros.deployment.EvalOptions`.
+
+    Raises:
+        ConfigError: As for :func:`gst_ros.deployment.describe_eval`.
+    """
+    from gst_ros.deployment import SPATIAL_REASONING, EvalOptions, describe_eval
+    from gst_ros.environment import share_dir
+
+    questions = questions or share_dir() / "demo" / "questions.json"
+    deployment = describe_eval(EvalOptions(questions=questions, output=output or Path("."), **options))
     if output is None:
         name = str(deployment.node(SPATIAL_REASONING).parameters.get("answerer", "run"))
         deployment = deployment.with_output(_new_run_folder(name))
-    return evaluate_in_process(deployment) if no_ros else evaluate_over_ros(deployment)
+    return deployment
 
 
 def evaluate_over_ros(deployment: Deployment) -> int:
