@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
 from gst_ros.errors import MediaError
-
-NS_PER_S = 1_000_000_000
+from gst_ros.media.images import decode_image, encode_jpeg
+from gst_ros.media.stamps import NS_PER_S
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,7 @@ class Keyframe:
 
     def image_rgb(self) -> NDArray[np.uint8]:
         """Decode the thumbnail: height x width x 3, 8 bits, red first."""
-        bgr = cv2.imdecode(np.frombuffer(self.jpeg, np.uint8), cv2.IMREAD_COLOR)
-        if bgr is None:
-            raise MediaError("a keyframe does not decode", file=f"keyframe at {_seconds(self.stamp_ns)}")
-        return np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+        return decode_image(self.jpeg, f"keyframe at {_seconds(self.stamp_ns)}")
 
 
 class KeyframeStore(Sequence[Keyframe]):
@@ -208,13 +205,9 @@ def _thumbnail(image_rgb: NDArray[np.uint8], config: KeyframeConfig) -> bytes:
     while True:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         small = image_rgb if size == (width, height) else cv2.resize(image_rgb, size, interpolation=cv2.INTER_AREA)
-        done, jpeg = cv2.imencode(
-            ".jpg", cv2.cvtColor(small, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, config.keyframe_quality]
-        )
-        if not done:
-            raise MediaError(f"an image of {width}x{height} pixels could not be encoded as JPEG")
-        if jpeg.size <= config.limit_bytes:
-            return jpeg.tobytes()
+        jpeg = encode_jpeg(np.asarray(small, dtype=np.uint8), config.keyframe_quality)
+        if len(jpeg) <= config.limit_bytes:
+            return jpeg
         scale /= 2
 
 

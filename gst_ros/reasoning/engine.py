@@ -121,7 +121,7 @@ class SpatialMemory:
         """As :meth:`observe`, decoding the image only if it is needed.
 
         Raises:
-            MediaError: The image does not decode. Its frame counts as taken in all the same.
+            MediaError: The image was needed and does not decode; the frame is not taken in.
         """
         with self._memory_lock:
             newest = self._digest.last_ns
@@ -131,14 +131,19 @@ class SpatialMemory:
                 else:
                     self._out_of_order += 1
                 return False
-            self._digest.add(stamp_ns)
             self._keyframes.offer(stamp_ns, image_rgb)
+            self._digest.add(stamp_ns)
             return True
 
     def count_dropped(self, frames: int) -> None:
         """Count frames that were lost on the way here."""
         with self._memory_lock:
             self._dropped += frames
+
+    def count_unanswered(self) -> None:
+        """Count a question as failed that was given up before it came here."""
+        with self._memory_lock:
+            self._failed += 1
 
     def answer(self, query: Query) -> Answer:
         """Answer one question from what is remembered.
