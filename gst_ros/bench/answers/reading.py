@@ -1,0 +1,167 @@
+"""The order in which any kind of answer is looked for.
+
+1. Thinking is set aside: only what follows the last closing tag counts. In a thought that never ends only an explicit
+   final answer (rule 2) counts, and the note says so.
+2. An explicit final answer wins over everything, the last one first: ``<answer>…</answer>``, ``\\boxed{…}`` and box
+   tokens before words such as "Final answer:", "the correct option is", "I choose". If it holds a refusal or is
+   ambiguous, that is the result; if it holds nothing that can be read, the one before it is tried.
+3. A refusal ("I cannot determine…", "unknown", "N/A") ends the search, unless the last line after it is a bare answer.
+4. The last line, when it is nothing but an answer, and does not end a list of different ones.
+5. The rules of the kind: an answer that opens the text and is then explained; the last statement that gives one;
+   a single one in all. Different answers with no rule to choose between them are ambiguous.
+
+An answer is never made up: a range, a bound, a compass word or "straight ahead" is no number, and a letter that is
+only talked about is no choice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Protocol
+
+from gst_ros.bench.answers.parsed import ParsedAnswer, unparsed
+from gst_ros.bench.answers.text import Statement, normalise, split_thoughts, statements, to_text
+
+_VERB = r"(?:is|was|would be|will be|must be|should be|seems to be|appears to be|remains|→)(?![a-z])"
+_CONDITION = re.compile(
+    r"\b(?:if|whether|suppose|supposing|assume|assuming|unless)(?: [\w']{1,12}){0,2} ?$|\bwhich ?$",
+    re.I,
+)
+_REFUSAL = re.compile(
+    r"\b(?:can'?t|can not|cannot|could not|couldn'?t|unable to|not able to|impossible to|not possible to|no way to"
+    r"|don'?t|do not|didn'?t|won'?t|will not|refuse to|decline to|not to)\b[^.\n]{0,40}?"
+    r"\b(?:tell|determined?|say|answer|estimate|provide|infer|calculate|compute|know|known|measure|give|decide|judge"
+    r"|deduce|conclude|assess|pinpoint|locate|choose|select|assist|help|comply)\b"
+    r"|\b(?:unknown|undetermined|indeterminate|not_available|not applicable|unanswerable|no answer|no idea)\b"
+    r"|\b(?:insufficient|not enough|no) (?:information|data|evidence|context)\b"
+    r"|\bnone of (?:the|these|them|those)\b|\bi'?m sorry\b|\bno valid (?:answer|option)\b",
+    re.I,
+)
+_EMPTY_REFUSAL = re.compile(
+    r"[\s\"'(\[<{]{0,4}(?:none|null|nil|nan|\?{1,5}|not sure|unsure|unclear)[\s\"').\]>}!?]{0,6}", re.I
+)
+
+
+class Reader(Protocol):
+    """What a kind of answer knows: how to read a final answer, a bare line, and running text."""
+
+    json_keys: tuple[str, ...]
+
+    def final(self, text: str) -> ParsedAnswer | None:
+        """Read what follows an explicit marker; None when it holds no answer of this kind."""
+        ...
+
+    def bare(self, line: str) -> ParsedAnswer | None:
+        """Read a statement that is nothing but an answer; None when it is more, or none."""
+        ...
+
+    def body(self, text: str, said: list[Statement]) -> ParsedAnswer | None:
+        """Read running text (rule 5); None when it gives no answer."""
+        ...
+
+
+@lru_cache(maxsize=16)
+def _markers(json_keys: tuple[str, ...]) -> re.Pattern[str]:
+    keys = "|".join(("answer", "prediction", "pred", "result", *json_keys))
+    return re.compile(
+        r"(?<![\w])(?:"
+        r"(?:(?:final|correct|best|right|predicted|estimated|selected|chosen|overall|likely|closest|most likely) ){0,2}"
+        r"(?:answer|ans|option|choice|prediction|solution|conclusion|guess|estimate|antwort|réponse|respuesta|ответ)"
+        r"(?: (?:letter|option|choice|here|to (?:the|this) question|for (?:the|this) question|of mine)){0,2}"
+        rf"(?: ?(?:[:=→]|{_VERB} ?:?)|(?=\n))"
+        r"|i(?:'d| would|'ll| will)? ?(?:guess|estimate|say|choose|select|pick|go with|answer)(?! not\b)(?: that)?"
+        r"(?: it(?:'s| is))?(?: ?:)?(?![a-z]))"
+        rf"|[\"'](?:{keys})(?:_[a-z0-9]{{1,12}})?[\"'] ?:"
+        r"|(?:正确|最终)?(?:答案|答え|回答|选择|选)(?:应该)?(?:是|为|は)? ?:?(?=[^\u4e00-\u9fff]|$)",
+        re.I,
+    )
+
+
+_TAG = re.compile(r"<(?:answer|final_answer|final)>", re.I)
+_TAG_END = re.compile(r"</(?:answer|final_answer|final)>", re.I)
+
+
+def read(raw: Any, reader: Reader) -> ParsedAnswer:
+    """Read one prediction. Never raises, whatever ``raw`` is."""
+    said, thought = split_thoughts(to_text(raw))
+    said, thought = normalise(said), normalise(thought)
+    result = _read_said(said, reader) if said else None
+    if result is None and thought:
+        result = _read_markers(thought, reader)
+        if result is not None:
+            note = "; ".join(filter(None, ("from a thought that was not finished", result.note)))
+            result = replace(result, note=note)
+        else:
+            result = unparsed("the thought was not finished and holds no final answer")
+    if result is not None:
+        return result
+    return unparsed("no answer found" if said else "empty")
+
+
+def refuses(text: str) -> bool:
+    """Whether a statement says that there is no answer."""
+    return bool(_REFUSAL.search(text) or _EMPTY_REFUSAL.fullmatch(text))
+
+
+def _read_said(text: str, reader: Reader) -> ParsedAnswer | None:
+    result = _read_markers(text, reader)
+    if result is not None:
+        return result
+    said = statements(text)
+    refusals = [i for i, statement in enumerate(said) if refuses(statement.text)]
+    last = said[-1]
+    bare = reader.bare(last.text) if last.whole_line and len(said) > 1 else None
+    if refusals:
+        if bare is not None and refusals[-1] < len(said) - 1 and bare.value is not None:
+            return bare
+        return unparsed("refused to answer", said[refusals[-1]].text[:200])
+    if bare is not None and not _ends_a_list(said, bare, reader):
+        return bare
+    return reader.body(text, said)
+
+
+def _ends_a_list(said: list[Statement], bare: ParsedAnswer, reader: Reader) -> bool:
+    before = said[-2]
+    other = reader.bare(before.text) if before.whole_line else None
+    return other is not None and other.value not in (None, bare.value)
+
+
+def _read_markers(text: str, reader: Reader) -> ParsedAnswer | None:
+    """Read the explicit final answers, last first; tags and boxes before words."""
+    for parts in (_tagged(text), _announced(text, reader)):
+        for part in reversed(parts):
+            if not part:
+                continue
+            result = reader.final(part)
+            first = statements(part)[0].text
+            if (result is None or result.value is None) and refuses(first):
+                return unparsed("refused to answer", first[:200])
+            if result is not None:
+                return result
+    return None
+
+
+def _tagged(text: str) -> list[str]:
+    starts = list(_TAG.finditer(text))
+    parts = []
+    for match, following in itertools.zip_longest(starts, starts[1:]):
+        part = text[match.end() : following.start() if following else len(text)]
+        parts.append(_TAG_END.split(part, maxsplit=1)[0].strip())
+    return parts
+
+
+def _announced(text: str, reader: Reader) -> list[str]:
+    text = _TAG.sub(" ", _TAG_END.sub(" ", text))
+    # "If the answer is A, then …" and "which option is …" announce nothing.
+    starts = [
+        match
+        for match in _markers(reader.json_keys).finditer(text)
+        if not _CONDITION.search(text[max(0, match.start() - 40) : match.start()])
+    ]
+    return [
+        text[match.end() : following.start() if following else len(text)].strip()
+        for match, following in itertools.zip_longest(starts, starts[1:])
+    ]
