@@ -61,22 +61,21 @@ class MediaFolders:
         if "://" in name:
             raise MediaProblem(f"{kind} {name} is a web address; download it first", field)
         shown = PurePosixPath(name).name or name
-        inside = False
+        leads_out = False
         # Names written on Windows have backslashes; a name that really holds one is tried first.
         for spelling in dict.fromkeys((name, name.replace("\\", "/"))):
-            for folder in (self.beside, self.data_root):
-                candidate = Path(os.path.normpath(folder / spelling))
-                if not self._is_inside(candidate):
-                    continue
-                inside = True
+            places = [Path(os.path.normpath(folder / spelling)) for folder in (self.beside, self.data_root)]
+            allowed = [place for place in places if self._is_inside(place)]
+            leads_out = leads_out or not allowed
+            for place in allowed:
                 try:
-                    if candidate.exists():
-                        return candidate
+                    if place.exists():
+                        return place
                 except (OSError, ValueError):  # too long a name, a zero byte, no permission
                     continue
-        if inside:
-            raise MediaProblem(f"{kind} {shown} missing", field)
-        raise MediaProblem(f"{kind} {name} lies outside the data root {self.data_root} (see --data-root)", field)
+        if leads_out:
+            raise MediaProblem(f"{kind} {name} lies outside the data root {self.data_root} (see --data-root)", field)
+        raise MediaProblem(f"{kind} {shown} missing", field)
 
     def _is_inside(self, path: Path) -> bool:
         return any(path != folder and path.is_relative_to(folder) for folder in (self.beside, self.data_root))
@@ -136,7 +135,7 @@ def find_images(record: Mapping[str, Any], folders: MediaFolders) -> tuple[Path,
     paths = []
     for name, field in _in_order(entries, named, list_field):
         path = folders.find("image", name, field)
-        problem = "is a folder" if path.is_dir() else image_problem(path)
+        problem = _kind_problem(path) or image_problem(path)
         if problem:
             raise MediaProblem(f"image {path.name} {problem}", field)
         paths.append(path)
@@ -190,3 +189,9 @@ def _index(entry: Any) -> float | None:
         return float(value)
     except (ValueError, OverflowError):
         return None
+
+
+def _kind_problem(path: Path) -> str | None:
+    if path.is_dir():
+        return "is a folder"
+    return None if path.is_file() else "is not a file"  # a pipe would be waited on for ever

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gst_ros.bench.answers import parse_truth
+from gst_ros.bench.answers import AnswerValue, parse_truth
 from gst_ros.bench.jsonfiles import Entry, plain_json
 from gst_ros.bench.media_files import VIDEO_FIELDS, MediaFolders, MediaProblem, find_images, find_video
 from gst_ros.bench.question_files import question_entries
@@ -53,7 +53,7 @@ class Question:
     texts: tuple[str, ...]
     video: Path | None
     images: tuple[Path, ...]
-    truth: float | tuple[float, float] | str
+    truth: AnswerValue
     raw: Mapping[str, Any] = field(repr=False)
     file: Path
 
@@ -260,7 +260,7 @@ class _Loader:
         try:
             truth = parse_truth(task, answer)
         except QuestionError as error:
-            raise _SkipError(f"true answer {answer!r:.60}: {error.problem}", truth_field) from error
+            raise _SkipError(f"true answer {error.problem} ({error.remedy})", truth_field) from error
         texts = question_texts(record)
         if not texts:
             raise _SkipError("has no texts", "texts")

@@ -186,9 +186,9 @@ class RunFolder:
                     file=self.path / HEADER_FILE,
                     remedy="use the same settings and questions, or choose another --output",
                 )
+            event = {"event": "resumed", "answered": len(data.answered), "info": self.header.info}
             self._data = data
             self.header = data.header
-            event = {"event": "resumed", "answered": len(data.answered), "info": plain(self.header.info)}
         else:
             self._refuse_other_files()
             # Written before any record, so that a run that was killed at any moment says what it is.

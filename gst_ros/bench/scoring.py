@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,65 +19,21 @@ from gst_ros.bench.answers import parse_answer, parse_truth
 from gst_ros.bench.metrics import ScoringConfig, score_answer
 from gst_ros.bench.questions import OPTIONS, Question, Skipped
 from gst_ros.bench.run_data import AnswerRecord, RunData
+from gst_ros.bench.run_score import RunScore, TaskScore, summary
+from gst_ros.bench.score_table import score_table, skip_reasons
 from gst_ros.bench.tasks import TASKS, find_task
 from gst_ros.errors import QuestionError
 
-
-@dataclass(frozen=True)
-class TaskScore:
-    """The score of one task.
-
-    Attributes:
-        task: Task key.
-        score: 0 to 100; None while nothing is answered.
-        standard_error: Bootstrap over the questions, in points; None with fewer than two answers.
-        answered: Questions scored.
-        unparsed: Those of them whose answer cannot be read; they score 0.
-        failed: Questions without an answer, because the answerer gave an error; not scored.
-        skipped: Questions not asked; not scored.
-    """
-
-    task: str
-    score: float | None
-    standard_error: float | None
-    answered: int
-    unparsed: int
-    failed: int
-    skipped: int
-
-
-@dataclass(frozen=True)
-class RunScore:
-    """The scores of a run.
-
-    Attributes:
-        tasks: One entry for each of the twelve tasks, in official order, by key.
-        average: Plain mean of the scores of the tasks that have answers, 0 to 100; None while there is none.
-        standard_error: Of the average, in points; None when it is unknown for one of its tasks.
-        tasks_scored: How many tasks the average is over: it is the benchmark's score only with all of them.
-        skipped: Every question not asked, with its reason.
-    """
-
-    tasks: Mapping[str, TaskScore]
-    average: float | None
-    standard_error: float | None
-    tasks_scored: int
-    skipped: tuple[Skipped, ...] = field(default=(), repr=False)
-
-    @property
-    def answered(self) -> int:
-        """Questions scored."""
-        return sum(task.answered for task in self.tasks.values())
-
-    @property
-    def unparsed(self) -> int:
-        """Answers that cannot be read."""
-        return sum(task.unparsed for task in self.tasks.values())
-
-    @property
-    def failed(self) -> int:
-        """Questions to which the answerer gave an error."""
-        return sum(task.failed for task in self.tasks.values())
+__all__ = [
+    "RunScore",
+    "TaskScore",
+    "record_answer",
+    "score_records",
+    "score_run",
+    "score_table",
+    "skip_reasons",
+    "summary",
+]
 
 
 def record_answer(
@@ -109,7 +64,7 @@ def record_answer(
     value: float | tuple[float, float] | str | None = None
     matched, parse_status, score = "", "", None
     if status == "answered":
-        parsed = parse_answer(question.task, pred, options=question.options)
+        parsed = parse_answer(question.task, pred, options=question.options, config=config)
         value, matched, parse_status = parsed.value, parsed.matched, parsed.status
         score = score_answer(question.task, parsed, question.truth, config)
     return AnswerRecord(
@@ -156,9 +111,9 @@ def score_records(
                 continue
             truth = parse_truth(task, record.gt)
         except QuestionError as error:
-            skips.append(Skipped(record.uid, record.task, f"cannot be scored: {error.problem}", field="gt"))
+            skips.append(Skipped(record.uid, record.task, f"cannot be scored: true answer {error.problem}", field="gt"))
             continue
-        parsed = parse_answer(task, record.pred, options=_options(record))
+        parsed = parse_answer(task, record.pred, options=_options(record), config=config)
         points[task.key].append(100.0 * score_answer(task, parsed, truth, config))
         unparsed[task.key] += parsed.value is None
 
@@ -194,43 +149,6 @@ def score_records(
 def score_run(run: RunData, config: ScoringConfig | None = None) -> RunScore:
     """Score what a run folder holds so far."""
     return score_records(run.answers.values(), run.skipped, config)
-
-
-def summary(score: RunScore, videos: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """The content of ``summary.json``; all scores on a 0-100 scale.
-
-    Args:
-        score: The scores.
-        videos: How the videos went through (``RunData.videos``). A video that was played again, after a resume
-            or for other questions, counts once, with its last playback.
-    """
-    last = {str(video.get("video")): video for video in videos}
-    return {
-        "average": score.average,
-        "standard_error": score.standard_error,
-        "scale": "0-100",
-        "tasks_scored": score.tasks_scored,
-        "tasks_total": len(TASKS),
-        "answered": score.answered,
-        "unparsed": score.unparsed,
-        "failed": score.failed,
-        "tasks": {
-            key: {
-                "score": task.score,
-                "standard_error": task.standard_error,
-                "answered": task.answered,
-                "unparsed": task.unparsed,
-                "failed": task.failed,
-                "skipped": task.skipped,
-            }
-            for key, task in score.tasks.items()
-        },
-        "skipped": [skip.to_json() for skip in score.skipped],
-        "videos": len(last),
-        "playbacks": len(videos),
-        "frames_sent": sum(int(video.get("frames_sent") or 0) for video in last.values()),
-        "frames_received": sum(int(video.get("frames_received") or 0) for video in last.values()),
-    }
 
 
 def _options(record: AnswerRecord) -> int:

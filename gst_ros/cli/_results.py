@@ -1,0 +1,114 @@
+"""What ``gst score`` and ``gst leaderboard`` share: a path in, scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gst_ros.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gst_ros.bench.metrics import ScoringConfig
+    from gst_ros.bench.records import RunData
+    from gst_ros.bench.run_score import RunScore
+
+
+@dataclass(frozen=True)
+class Results:
+    """Answers of one run or of one model's official result files, scored.
+
+    Attributes:
+        name: Of the answerer or model.
+        score: The scores.
+        config: How they were scored.
+        videos: How the videos went through; empty for official results.
+        run: The run's data; None for official results.
+    """
+
+    name: str
+    score: RunScore
+    config: ScoringConfig
+    videos: list[dict[str, Any]]
+    run: RunData | None
+
+
+def load_results(path: Path, scoring_file: Path | None, settings: Sequence[str]) -> Results:
+    """Read and score a run folder or official result files.
+
+    Args:
+        path: The run folder (finished or not), a ``results`` folder, or a file of either.
+        scoring_file: YAML file with scoring settings; laid over those of the run.
+        settings: ``name=value`` words; laid over both.
+
+    Raises:
+        RunError: There is neither a run nor results, or they are damaged.
+        ConfigError: A setting is wrong.
+    """
+    from gst_ros.bench.metrics import ScoringConfig
+    from gst_ros.bench.official import read_official
+    from gst_ros.bench.records import is_run, read_run
+    from gst_ros.bench.run_data import RECORDS_FILE
+    from gst_ros.bench.scoring import score_records, score_run
+
+    if path.name == RECORDS_FILE and is_run(path.parent):
+        path = path.parent
+    values: dict[str, Any] = {}
+    run = read_run(path) if is_run(path) else None
+    source: Path | None = None
+    if run is not None and isinstance(run.header.config.get("scoring"), dict):
+        values.update(run.header.config["scoring"])
+        source = path
+    if scoring_file is not None:
+        values.update(_read_settings(scoring_file))
+        source = scoring_file
+    overrides = dict(_parse_setting(word) for word in settings)
+    values.update(overrides)
+    config = ScoringConfig.from_mapping(values, "--set" if overrides else source)
+    if run is not None:
+        name = str(run.header.answerer.get("name") or path.resolve().name)
+        return Results(name, score_run(run, config), config, run.videos, run)
+    official = read_official(path)
+    score = score_records(official.records.values(), official.skipped, config)
+    return Results(_model_name(path), score, config, [], None)
+
+
+def _model_name(path: Path) -> str:
+    path = path.resolve()
+    folder = path.parent if path.is_file() else path
+    return folder.parent.name if folder.name == "results" else folder.name
+
+
+def _read_settings(file: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot be read: {error}", file=file) from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"is not YAML: {error}", file=file) from error
+    if isinstance(document, dict) and isinstance(document.get("scoring"), dict):
+        document = document["scoring"]
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise ConfigError("is not a mapping of settings", file=file, remedy="write 'name: value' lines")
+    return document
+
+
+def _parse_setting(word: str) -> tuple[str, Any]:
+    import yaml
+
+    name, equals, text = word.partition("=")
+    if not equals or not name.strip():
+        raise ConfigError(f"'{word}' is not name=value", file="--set", remedy="for example bootstrap_samples=500")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"'{text}' is not a value: {error}", file="--set", field=name) from error
+    # A bare list of numbers is easier to type in a shell than one in brackets.
+    if isinstance(value, str) and "," in value:
+        return _parse_setting(f"{name}=[{text}]")
+    return name.strip(), value
