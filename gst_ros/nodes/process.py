@@ -77,8 +77,9 @@ def run_node(
     try:
         end_with_runner()
         _init(args)
-        node = _make(make_node)
+        # First of all: an executor whose making is cut short by a signal complains on stderr.
         spinner = SingleThreadedExecutor() if executor == "single" else MultiThreadedExecutor(num_threads=threads)
+        node = _make(make_node)
         spinner.add_node(node)
         while rclpy.ok() and getattr(node, "exit_code", None) is None:
             spinner.spin_once()
