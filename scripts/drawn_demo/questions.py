@@ -191,7 +191,7 @@ def _look_alikes() -> list[Layout]:
 def _paths() -> list[list[tuple[float, float]]]:
     """The section's path, the same one backwards, an earlier section, and one that was never walked."""
     walked = [(pose.x_m, pose.y_m) for pose in walk_poses()]
-    never = smooth_curve(np.array([(3.0, 1.3), (1.3, 1.7), (1.5, 4.8), (3.6, 5.1), (4.1, 2.6)]))
+    never = smooth_curve(np.array([(3.2, 1.2), (1.6, 1.5), (1.46, 2.6), (1.46, 4.2), (2.6, 4.75), (4.2, 4.0)]))
     return [walked[SECTION], walked[SECTION][::-1], walked[: SECTION.start + 38], [(x, y) for x, y in never.tolist()]]
 
 
