@@ -183,11 +183,13 @@ class Playback:
         self._interval_ns = round(NS_PER_S / nominal_fps) if nominal_fps else NS_PER_S // 10
         self._last_media_ns: int | None = None
         self._anchor: tuple[float, int] | None = None  # wall time and media time of one frame on schedule
+        self._loop_at_s = 0.0  # when the first frame after a loop is due
         self._unacknowledged: deque[int] = deque()
         self._progress_s = 0.0  # when the consumer last did what we wait for
         self._greeted = False
         self._foreign_clip_id: str | None = None
         self._sent_in_pass = 0
+        self._sent_at_s = 0.0
 
     @property
     def unacknowledged(self) -> int:
@@ -285,6 +287,7 @@ class Playback:
         self.digest.add(stamp_ns)
         self.position_s = frame.stamp_ns / NS_PER_S
         self._sent_in_pass += 1
+        self._sent_at_s = now_s
         if self.config.mode == "lockstep":
             if not self._unacknowledged:
                 self._progress_s = now_s
@@ -294,7 +297,7 @@ class Playback:
     def _pace(self, frame: Frame, now_s: float) -> Wait | None:
         """Real time: wait until the frame is due; drop it when it is late."""
         if self._anchor is None:
-            self._anchor = (now_s, frame.stamp_ns)
+            self._anchor = (max(now_s, self._loop_at_s), frame.stamp_ns)
         anchor_s, anchor_ns = self._anchor
         due_s = anchor_s + (frame.stamp_ns - anchor_ns) / NS_PER_S / self.config.rate
         late_s = now_s - due_s
@@ -358,7 +361,9 @@ class Playback:
         if self._unacknowledged:
             return self._await_ack(now_s)
         if self.config.loop and self._sent_in_pass:
+            loop_at_s = self._sent_at_s + self._interval_ns / NS_PER_S / self.config.rate
             self._rewind(self._start_s)
+            self._loop_at_s = loop_at_s
             self.loops += 1
             return Wait(0.0)
         self.state = State.FINISHED
@@ -367,5 +372,6 @@ class Playback:
     def _rewind(self, position_s: float) -> None:
         self._source.seek(position_s)
         self._anchor = None
+        self._loop_at_s = 0.0
         self._last_media_ns = None
         self._sent_in_pass = 0

@@ -19,7 +19,7 @@ from gst_ros.media.images import decode_image, encode_jpeg
 from gst_ros.media.stamps import NS_PER_S
 
 # Encoding -> bytes per channel, channels, OpenCV conversion to RGB. 8UC1 and 8UC3 say nothing about
-# colours; like cv_bridge we take OpenCV's order.
+# colours; like cv_bridge we take OpenCV's order. OpenCV names Bayer patterns after their second row.
 _ENCODINGS: dict[str, tuple[int, int, int | None]] = {
     "rgb8": (1, 3, None),
     "bgr8": (1, 3, cv2.COLOR_BGR2RGB),
@@ -32,10 +32,10 @@ _ENCODINGS: dict[str, tuple[int, int, int | None]] = {
     "mono16": (2, 1, cv2.COLOR_GRAY2RGB),
     "rgb16": (2, 3, None),
     "bgr16": (2, 3, cv2.COLOR_BGR2RGB),
-    "bayer_rggb8": (1, 1, cv2.COLOR_BayerRGGB2RGB),
-    "bayer_bggr8": (1, 1, cv2.COLOR_BayerBGGR2RGB),
-    "bayer_gbrg8": (1, 1, cv2.COLOR_BayerGBRG2RGB),
-    "bayer_grbg8": (1, 1, cv2.COLOR_BayerGRBG2RGB),
+    "bayer_rggb8": (1, 1, cv2.COLOR_BayerBG2RGB),
+    "bayer_bggr8": (1, 1, cv2.COLOR_BayerRG2RGB),
+    "bayer_gbrg8": (1, 1, cv2.COLOR_BayerGR2RGB),
+    "bayer_grbg8": (1, 1, cv2.COLOR_BayerGB2RGB),
 }
 
 
@@ -79,14 +79,14 @@ def image_to_rgb(message: Image) -> NDArray[np.uint8]:
             remedy=f"step must be at least {row}, data at least step x height",
         )
     rows = np.frombuffer(message.data, np.uint8, count=step * height).reshape(height, step)[:, :row]
-    pixels: Any
+    pixels: NDArray[Any]
     if depth == 2:
         order = ">u2" if message.is_bigendian else "<u2"
         pixels = (np.ascontiguousarray(rows).view(order) >> 8).astype(np.uint8)
     else:
         pixels = rows
     pixels = pixels.reshape(height, width, channels) if channels > 1 else pixels.reshape(height, width)
-    return pixels if conversion is None else cv2.cvtColor(np.ascontiguousarray(pixels), conversion)
+    return np.asarray(pixels if conversion is None else cv2.cvtColor(np.ascontiguousarray(pixels), conversion))
 
 
 def compressed_to_rgb(message: CompressedImage) -> NDArray[np.uint8]:
