@@ -243,7 +243,8 @@ def _on_exit(spec: NodeSpec, deployment: Deployment, returncode: int, *, stoppin
     if returncode == ConfigError.exit_code:
         error = ConfigError(f"node {spec.name} does not accept its configuration", remedy="see its lines above")
     else:
-        how = f"was killed by {signal.Signals(-returncode).name}" if returncode < 0 else f"ended with {returncode}"
+        killed = returncode < 0
+        how = f"was killed by {signal.Signals(-returncode).name}" if killed else f"ended with exit code {returncode}"
         kept = "what was answered is kept; the same command goes on from there" if deployment.output else None
         error = SessionError(f"node {spec.name} {how}", remedy=kept)
     _set_exit_code(error.exit_code)
