@@ -19,97 +19,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from gst_ros.bench.answers import letter_patterns as p
 from gst_ros.bench.answers.parsed import AnswerValue, ParsedAnswer, ambiguous, parsed, unparsed
 from gst_ros.bench.answers.text import Statement, statements
-
-_NOUN = r"(?:option|choice|answer|image|picture|figure|plan|map|letter|trajectory|diagram|candidate|path|view|layout)s?"
-_OPEN, _SHUT = r"[(\[{\"'<]{0,2}", r"[)\]}\"'>]{0,2}"
-
-_TOKEN = re.compile(
-    r"(?<![\w&.@#$%^'\\])(?<!\w-)[A-Za-z](?![\w&@#%^+'\\]|-\w|\.\w)|(?<=[\u3040-\u9fff])[A-Z](?![A-Za-z0-9])"
-)
-_BARE = re.compile(rf"(?:the )?(?:{_NOUN} ?:? ?)?{_OPEN}([A-Za-z]){_SHUT}[.,:;!)]{{0,2}}{_SHUT}", re.I)
-_LEAD = re.compile(
-    rf"(?:(?:definitely|probably|likely|clearly|most likely|either|both|the|is|be)(?: |$)){{0,2}}"
-    rf"(?:{_NOUN} ?:? ?)?({_OPEN})([A-Za-z])({_SHUT})(?![\w'&]|-\w|\.\w)",
-    re.I,
-)
-# What may follow a leading letter that opens an explanation. "A red path" is an article; "A because" is not.
-_AFTER_LEAD = re.compile(
-    rf"{_SHUT}(?:$|\n|[.:;!)—-]|,| [-—(\"]"
-    r"| (?:because|since|as|due|for the reason|is|matches|best|fits|seems|looks|corresponds)\b)"
-)
-_VERB_AFTER = re.compile(
-    r" (?:is|was|are|has|have|had|does|do|did|can|could|would|will|should|must|might|may|cannot|because|since|as|and|or"
-    r"|but|nor|not|in|on|at|to|by|if|than|then|while|which|that|who|the|with|matches|match|fits|shows|show|depicts|looks|look|seems"
-    r"|seem|appears|appear|corresponds|contains|lacks|fails|remains|starts|ends|best|most|also|only|too|wins|agrees"
-    r"|aligns|resembles|vs|versus|over|instead|doesn|isn)\b"
-)
-_STRONG_CONTEXT = re.compile(rf"(?:\b{_NOUN} ?:? ?{_OPEN}|[(\[{{\"'])\Z", re.I)
-_OTHER_THING = re.compile(
-    r"\b(?:points?|rooms?|doors?|exits?|vitamin|grade|class|type|walls?|zones?|areas?|corridors?|buildings?|gates?"
-    r"|sections?|positions?|locations?|spots?|nodes?|vertex|corners?|step|phase|part|appendix|hepatitis|team|floor"
-    r"|place|start|end|landmarks?|hall|wing|block|plan from) ?\Z",
-    re.I,
-)
-_JOIN = re.compile(
-    rf"{_SHUT} ?(?:,? ?(?:or|and|nor|and/or|as well as)|,|/|&|vs\.?|versus) ?(?:{_NOUN} ?)?{_OPEN}", re.I
-)
-_PATH = re.compile(rf"{_SHUT} ?(?:to|→|-|—|through|until) ?(?:{_NOUN} ?|points? ?)?{_OPEN}", re.I)
-
-_FILL = (
-    rf"(?: ?(?:be|is|as|to|the|a|an|either|both|for|with|{_NOUN}|clearly|definitely|probably|most likely|likely|only))"
-)
-_NOT_BEFORE = re.compile(
-    r"(?:\bnot|n't|\bnever|\bneither|\bnor|\brul(?:e|es|ed|ing) out|\beliminat\w{1,4}|\bexclud\w{1,4}|\breject\w{0,3}"
-    r"|\bdiscard\w{0,3}|\bdismiss\w{0,3}|\bunlike|\binstead of|\brather than|\bexcept|\bother than|\bthan|\bcannot"
-    r"|\bwrong|\bincorrect|\bunlikely|\bavoid|\bwithout|\bno longer)"
-    rf"(?: (?:choose|pick|select|match|fit|say|think|it's|it is|go with))?{_FILL}{{0,3}} ?{_OPEN}\Z",
-    re.I,
-)
-_NEGATIVE = (
-    r"(?:not|n't|wrong|incorrect|false|ruled out|out\b|eliminated|excluded|rejected|unlikely|impossible|inconsistent"
-    r"|different|cannot|can't|doesn't|don't|isn't|aren't|wasn't|won't|didn't|does not|lacks?|lacking|fails?|too\b|no\b"
-    r"|missing|invalid|mismatch\w{0,5}|contradicts?|never|worse|opposite|✗|✘|❌|×)"
-)
-_NOT_AFTER = re.compile(
-    rf"{_SHUT} ?(?:,? ?(?:which|that|and|because it|as it|since it) )?(?:[:(—=-] ?)?"
-    r"(?:(?:is|are|was|were|seems?|looks?|appears?|can|could|would|does|do|did|has|have|shows?|depicts?|must|should"
-    r"|will|may) ?)?(?:(?:be|to be|also|clearly|definitely|obviously|both|all|probably|a|an|the|very|completely"
-    rf"|quite|therefore|thus|just) ){{0,3}}{_NEGATIVE}",
-    re.I,
-)
-_CHOSEN_BEFORE = re.compile(
-    r"(?:\b(?:choose|chose|choosing|select|selecting|pick|picking|go with|going with|opt for|opting for|prefer|favou?r"
-    r"|guess|vote for|conclude|settle on|(?:i )?(?:think|believe|say)(?: that)?(?: it(?:'s| is))?)"
-    r"|\b(?:so|therefore|thus|hence|then|consequently|accordingly|leaves?|leaving|left with|but|conclusion|overall)"
-    r",?(?: (?:it's|it is|it must be|this is|that is|that's|i'd say|only|we have|the best is))?"
-    rf"|\b(?:it's|it is|that's|this is|that is|must be|should be|would be|could only be|has to be|{_NOUN} is|one is"
-    rf"|match is|fit is|map is|answer)){_FILL}{{0,3}} ?{_OPEN}\Z",
-    re.I,
-)
-_BUT_BEFORE = re.compile(r"\b(?:but|so|then)(?: ?rather)? ?(?:for |with )?(?:option |image )?[(\"']?\Z", re.I)
-_COLON_BEFORE = re.compile(rf"[:→] ?{_OPEN}\Z")
-_PRAISED_BEFORE = re.compile(
-    r"\b(?:match(?:es)?|corresponds?|consistent|closest|closer|agrees|aligns?|fits?|points|resembles)"
-    rf"(?: best| most closely)?(?: to| with| in)?{_FILL}{{0,2}} ?{_OPEN}\Z",
-    re.I,
-)
-_PRAISED_AFTER = re.compile(
-    rf"{_SHUT} ?(?:[:(—=-] ?)?"
-    r"(?:(?:is|are|seems|looks|appears|would be|must be|should be|has to be|remains)(?: to be)? )?"
-    r"(?:(?:clearly|definitely|most likely|probably|indeed|the|an|a|my|also|therefore|thus|only|closely|exactly"
-    r"|perfectly|shows|has|depicts|single|best|most|more) ){0,4}"
-    r"(?:correct|right(?! next| of| behind| side| at| in| hand)|best|better|closest|answer|match(?:es)?|true"
-    r"|one that (?:fits|matches)|consistent|winner|choice"
-    r"|same|identical|fits?|corresponds|aligns|agrees|✓|✔|✅)",
-    re.I,
-)
-_CLAUSE_END = re.compile(r"[.!?;\n]|,? (?:because|since|while|whereas|but|although|though|as) |, ")
-_END_OF_TEXT = re.compile(rf"{_SHUT}[.!]?\s?{_SHUT}$")
-_REVISION = re.compile(
-    r"\b(?:wait|actually|correction|on second thought|no,|let me re|reconsider|hmm|instead|rather)", re.I
-)
 
 Verdict = Literal["refuted", "chosen", "praised", "named"]
 
@@ -140,7 +52,7 @@ class LetterReader:
 
     def bare(self, line: str) -> ParsedAnswer | None:
         """A statement that is one letter."""
-        match = _BARE.fullmatch(line.strip())
+        match = p.BARE.fullmatch(line.strip())
         if match is None:
             return None
         letter = match[1].upper()
@@ -150,8 +62,8 @@ class LetterReader:
 
     def final(self, text: str) -> ParsedAnswer | None:
         """The letter right after a marker, else the one that the following text chooses."""
-        lead = _LEAD.match(text)
-        if lead is not None and self._is_letter_not_word(text, lead):
+        lead = p.LEAD.match(text)
+        if lead is not None and self._is_letter_not_word(text, lead) and not self._opens_a_list(text, lead):
             return self._leading_group(text, lead)
         first_line = text.split("\n", 1)[0]
         for part in (first_line, text) if first_line != text else (text,):
@@ -195,24 +107,32 @@ class LetterReader:
         marked = bool(opened) and opened[-1] in "([{\"'" and bool(lead[3])
         if marked or (lead[0].lower() != letter.lower() and letter.isupper() and letter != "A"):
             return True
-        if _AFTER_LEAD.match(after) is not None:
+        if p.AFTER_LEAD.match(after) is not None:
             return True
         if not letter.isupper():
             return False
-        joined = _JOIN.match(after)
-        if joined and len(after) > joined.end() and _TOKEN.match(text, lead.end() + joined.end()):
+        joined = p.JOIN.match(after)
+        if joined and len(after) > joined.end() and p.TOKEN.match(text, lead.end() + joined.end()):
             return True
         return letter not in "AI"
+
+    def _opens_a_list(self, text: str, lead: re.Match[str]) -> bool:
+        """Whether the options are gone through, each on its line: that has not chosen the first one."""
+        if text[lead.end() : lead.end() + 1] not in tuple(".:)") and not lead[3]:
+            return False
+        following = text.find("\n", lead.end())
+        item = p.LIST_ITEM.match(text, following) if following >= 0 else None
+        return item is not None and item[1].upper() != lead[2].upper()
 
     def _leading_group(self, text: str, lead: re.Match[str]) -> ParsedAnswer:
         letters = [lead[2].upper()]
         end = lead.end(2)
-        while (joined := _JOIN.match(text[end : end + 40])) and (token := _TOKEN.match(text, end + joined.end())):
+        while (joined := p.JOIN.match(text[end : end + 40])) and (token := p.TOKEN.match(text, end + joined.end())):
             if not token[0].isupper() and letters[0] == lead[2]:
                 break
             if (
                 token[0] in "AI"
-                and _VERB_AFTER.match(text[token.end() : token.end() + 20]) is None
+                and p.VERB_AFTER.match(text[token.end() : token.end() + 20]) is None
                 and (text[token.end() : token.end() + 1] == " ")
             ):
                 break
@@ -227,35 +147,34 @@ class LetterReader:
 
     def _leading(self, text: str, bare_letters: set[AnswerValue | None]) -> ParsedAnswer | None:
         """A letter that opens the text and is then explained."""
-        lead = _LEAD.match(text)
+        lead = p.LEAD.match(text)
         if lead is None or not (lead[2].isupper() or (lead[1] and lead[3])):
             return None
         after = text[lead.end() : lead.end() + 80]
-        if _AFTER_LEAD.match(after) is None and _JOIN.match(after) is None:
+        if p.AFTER_LEAD.match(after) is None and p.JOIN.match(after) is None:
             return None
-        if _NOT_AFTER.match(after) or (bare_letters - {lead[2].upper()}):
+        if p.NOT_AFTER.match(after) or (bare_letters - {lead[2].upper()}):
             return None
-        if after.startswith(" is") and not _PRAISED_AFTER.match(after):
+        if after.startswith(" is") and not p.PRAISED_AFTER.match(after):
             return None
-        # A list of the options, each discussed in turn, has not chosen its first one.
-        if any(m[1] != lead[2].upper() for m in re.finditer(r"\n\(?([A-Z])[.):]", text)):
+        if any(item[1].upper() != lead[2].upper() for item in p.LIST_ITEM.finditer(text)):
             return None
         result = self._leading_group(text, lead)
         return result if result.status == "ambiguous" or self._is_letter_not_word(text, lead) else None
 
     def _mentions(self, text: str) -> list[_Mention]:
         mentions: list[_Mention] = []
-        for token in _TOKEN.finditer(text):
+        for token in p.TOKEN.finditer(text):
             if not self._is_mention(text, token):
                 continue
             letter = token[0].upper()
             if mentions:
                 gap = text[mentions[-1].end : token.start()]
-                if len(gap) <= 30 and _JOIN.fullmatch(gap):
+                if len(gap) <= 30 and p.JOIN.fullmatch(gap):
                     mentions[-1].letters.append(letter)
                     mentions[-1].end = token.end()
                     continue
-                if len(gap) <= 30 and _PATH.fullmatch(gap):
+                if len(gap) <= 30 and p.PATH.fullmatch(gap):
                     mentions.pop()  # "from A to B": the ends of a path
                     continue
             mentions.append(_Mention([letter], token.start(), token.end()))
@@ -269,50 +188,47 @@ class LetterReader:
             return False
         before = text[max(0, token.start() - 24) : token.start()]
         after = text[token.end() : token.end() + 24]
-        if _OTHER_THING.search(before):
+        if p.OTHER_THING.search(before):
             return False
-        strong = bool(_STRONG_CONTEXT.search(before))
+        strong = bool(p.STRONG_CONTEXT.search(before))
         ends = not after or after[0] in ".,:;!?)]}\"'\n>/—" or after.startswith((" -", " —", " ("))
         if not letter.isupper():
-            return strong and (ends or bool(_VERB_AFTER.match(after)))
+            return strong and (ends or bool(p.VERB_AFTER.match(after)))
         if letter in "AI" and not ends:
             # "A" before another word is the article unless a verb or conjunction follows; "I" needs brackets.
-            return bool(_VERB_AFTER.match(after)) and (letter == "A" or strong)
+            return bool(p.VERB_AFTER.match(after)) and (letter == "A" or strong)
         return letter != "I" or strong
 
     def _verdict(self, text: str, mention: _Mention, previous: _Mention | None) -> Verdict:
         before = text[max(0, mention.start - 60) : mention.start]
         after = text[mention.end : mention.end + 80]
-        stop = _CLAUSE_END.search(after)
+        stop = p.CLAUSE_END.search(after)
         clause = after[: stop.start()] if stop else after
-        if _NOT_AFTER.match(after):
+        if p.NOT_AFTER.match(after):
             return "refuted"
-        if _NOT_BEFORE.search(before):
+        if p.NOT_BEFORE.search(before):
             return "refuted"
-        if (
-            _BUT_BEFORE.search(before)
-            and previous is not None
-            and previous.verdict == "refuted"
-            and not clause.strip(")]}\"' ")
-        ):
+        if p.BUT_BEFORE.search(before) and not clause.strip(")]}\"' "):
             return "chosen"
-        negative = re.search(rf"\b{_NEGATIVE}", clause) is not None
-        ends = _END_OF_TEXT.match(text[mention.end : mention.end + 8]) is not None
-        chosen = _CHOSEN_BEFORE.search(before)
+        negative = re.search(rf"\b{p.NEGATIVE}", clause) is not None
+        if not clause.strip(")]}\"'> ") and p.IS_BEFORE.search(before) and not p.IS_THING.search(before):
+            return "chosen"
+        ends = p.END_OF_TEXT.match(text[mention.end : mention.end + 8]) is not None
+        chosen = p.CHOSEN_BEFORE.search(before)
         if chosen and not negative and not before[chosen.start() :].lower().startswith("but"):
             # "so B shows…" only talks about B; "so B", "so B is right" and "so it must be B" choose it.
             talks = before[chosen.start() :].lower().startswith(("so", "then", "thus", "hence", "therefore", "overall"))
             rest = clause.strip(")]}\"'> ")
-            if not (talks and rest and not _PRAISED_AFTER.match(after)):
+            if not (talks and rest and not p.PRAISED_AFTER.match(after)):
                 return "chosen"
-        if ends and (_COLON_BEFORE.search(before) or re.search(r"[,;—(] ?[(\"']?\Z", before)):
+        if ends and (p.COLON_BEFORE.search(before) or re.search(r"[,;—(] ?[(\"']?\Z", before)):
             return "chosen"
-        if _PRAISED_AFTER.match(after) and not negative:
+        if p.PRAISED_AFTER.match(after) and not negative:
             return "praised"
         subject = (
             previous is not None and mention.start - previous.end < 40 and "." not in text[previous.end : mention.start]
         )
-        if _PRAISED_BEFORE.search(before) and not subject:
+        if p.PRAISED_BEFORE.search(before) and not subject:
             return "praised"
         return "named"
 
@@ -326,7 +242,7 @@ class LetterReader:
         return chosen
 
     def _revised(self, text: str, chosen: _Mention) -> bool:
-        return _REVISION.search(text[max(0, chosen.start - 400) : chosen.start]) is not None
+        return p.REVISION.search(text[max(0, chosen.start - 400) : chosen.start]) is not None
 
     def _praised_or_named(self, text: str, mentions: list[_Mention]) -> ParsedAnswer | None:
         refuted = {letter for m in mentions if m.verdict == "refuted" for letter in m.letters}

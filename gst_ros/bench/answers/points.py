@@ -28,7 +28,7 @@ _PERCENT = " ?%?"
 _PAIR = rf"(?P<x>{_N}{_PERCENT})(?: ?[,;] ?| )(?P<y>{_N}{_PERCENT})"
 _END = r"(?!\d|\.\d| ?[,;] ?\d| \d)"
 _KEYED = (
-    r"[\"']?\b(?P<{a}k>[xy])(?:[-_ ]?(?:axis|coord(?:inate)?|value|999))?[\"']?(?: ?[:=] ?| is | )"
+    r"[\"']?\b(?P<{a}k>[xy])(?:[-_ ]?(?:axis|coord(?:inate)?|value|999))?[\"']?(?: ?[:=≈~] ?| is | )"
     rf"(?:about |approximately )?[\"']?(?P<{{a}}>{_N}{_PERCENT})[\"']?"
 )
 _TAGGED = re.compile(
@@ -46,7 +46,7 @@ _ATTRIBUTES = re.compile(
 )
 _BRACKETED = re.compile(rf"[(\[{{] ?{_PAIR} ?[)\]}}]")
 _XY = re.compile(
-    _KEYED.replace("{a}", "a") + r"(?: ?[,;] ?| and | )(?:the )?" + _KEYED.replace("{a}", "b") + r"(?!\d|\.\d)", re.I
+    _KEYED.replace("{a}", "a") + r"(?: ?[,;] ?| and | |\n)(?:the )?" + _KEYED.replace("{a}", "b") + r"(?!\d|\.\d)", re.I
 )
 _LOOSE = re.compile(rf"(?<![\d.,;:-])(?<!\d )(?<!\d[,;] ){_PAIR}{_END}")
 _BOX = re.compile(rf"[(\[] ?{_N}(?:(?: ?[,;] ?| |[)\]] ?,? ?[(\[] ?){_N}){{3}} ?[)\]]|bbox|<box>|<\|box_start\|>", re.I)

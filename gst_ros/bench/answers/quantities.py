@@ -23,9 +23,9 @@ from gst_ros.bench.answers.parsed import ParsedAnswer, ambiguous, parsed, unpars
 from gst_ros.bench.answers.text import Statement, statements
 
 _PREFIX = re.compile(
-    r"[\s\"'(\[<{~≈=:,→-]{0,6}(?:(?:approximately|about|around|roughly|approx\.?|circa|ca\.?|nearly|almost|exactly|i|it|this|that"
+    r"[\s\"'(\[<{~≈=:,→—-]{0,6}(?:(?:approximately|about|around|roughly|approx\.?|circa|ca\.?|nearly|almost|exactly|i|it|this|that"
     r"|i'd|it's|that's|think|believe|say|would|guess|estimate|is|be|at|so|thus|therefore|hence|the|my|your|its|an?"
-    r"|estimated|final|answer|result|total|angle|distance|direction|bearing|orientation|heading|object|target|value|located"
+    r"|estimated|final|answer|result|total|angle|distance|direction|bearing|orientation|heading|object|target|value|located|of"
     r"|距离|角度|方向|约|大约|是|为|,|:|=|~|≈|→|\()(?: ?)){0,9}[\s\"'(\[<{]{0,3}",
     re.I,
 )
@@ -62,6 +62,11 @@ _SIDE_AFTER = re.compile(
 _SIDE_BEFORE = re.compile(
     rf"{_SIDE}(?: ?(?:side|hand side|turn|direction|rear|back|front))?"
     r"(?: ?(?:by|of|at|about|around|approximately|roughly|an|angle|is|[~:=≈(,])){0,5} ?\Z",
+    re.I,
+)
+_COMPASS = re.compile(
+    r"\b(?:north|south|(?:north|south)?-?(?:east|west)(?:ern)?)\b"
+    r"|\b(?-i:NE|NW|SE|SW|NNE|ENE|ESE|SSE|SSW|WSW|WNW|NNW)\b",
     re.I,
 )
 _LEFTWARD = ("left", "anticlockwise", "anti-clockwise", "counterclockwise", "counter-clockwise", "counter clockwise",
@@ -133,6 +138,9 @@ class QuantityReader:
                 cued, cued_at = result, index
             others.append(result)
         if first is not None:
+            second = self.bare(said[1].text) if len(said) > 1 and said[1].line == said[0].line else None
+            if second is not None and second.value not in (None, first.value):
+                return ambiguous("several numbers are given", f"{first.matched} … {second.matched}")
             revised = cued is not None and cued_at and any(_REVISION.search(s.text) for s in said[1 : cued_at + 1])
             return cued if revised else first
         if cued is not None:
@@ -254,6 +262,8 @@ class QuantityReader:
                     return ambiguous("the sign and the side contradict each other", matched)
             else:
                 value *= sign
+        if _COMPASS.search(sentence[max(0, q.start - 24) : q.start]) or _COMPASS.search(sentence[q.end : q.end + 24]):
+            return ambiguous("a compass bearing is not relative to the view", matched)
         if abs(value) > 360.0:
             return unparsed("more than a full turn", matched)
         notes = ["converted from radians"] if q.unit == "rad" else []

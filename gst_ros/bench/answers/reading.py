@@ -22,9 +22,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from gst_ros.bench.answers.parsed import ParsedAnswer, unparsed
+from gst_ros.bench.answers.parsed import ParsedAnswer, ambiguous, unparsed
 from gst_ros.bench.answers.text import Statement, normalise, split_thoughts, statements, to_text
 
+_KIND = "(?:final|correct|best|right|predicted|estimated|selected|chosen|overall|likely|closest|most likely|my)"
 _VERB = r"(?:is|was|would be|will be|must be|should be|seems to be|appears to be|remains|→)(?![a-z])"
 _CONDITION = re.compile(
     r"\b(?:if|whether|suppose|supposing|assume|assuming|unless)(?: [\w']{1,12}){0,2} ?$|\bwhich ?$",
@@ -68,8 +69,9 @@ def _markers(json_keys: tuple[str, ...]) -> re.Pattern[str]:
     keys = "|".join(("answer", "prediction", "pred", "result", *json_keys))
     return re.compile(
         r"(?<![\w])(?:"
-        r"(?:(?:final|correct|best|right|predicted|estimated|selected|chosen|overall|likely|closest|most likely) ){0,2}"
-        r"(?:answer|ans|option|choice|prediction|solution|conclusion|guess|estimate|antwort|réponse|respuesta|ответ)"
+        rf"(?:(?:{_KIND} ){{0,2}}(?:answer|ans|prediction|conclusion|guess|estimate|antwort|réponse|respuesta|ответ)"
+        # "each option:" opens a list; "the best option:" and "Option:" on a line of its own announce an answer.
+        rf"|(?:(?:{_KIND} ){{1,2}}|(?<![^\n]))(?:option|choice|solution|result))"
         r"(?: (?:letter|option|choice|here|to (?:the|this) question|for (?:the|this) question|of mine)){0,2}"
         rf"(?: ?(?:[:=→]|{_VERB} ?:?)|(?=\n))"
         r"|i(?:'d| would|'ll| will)? ?(?:guess|estimate|say|choose|select|pick|go with|answer)(?! not\b)(?: that)?"
@@ -111,14 +113,16 @@ def _read_said(text: str, reader: Reader) -> ParsedAnswer | None:
     if result is not None:
         return result
     said = statements(text)
-    refusals = [i for i, statement in enumerate(said) if refuses(statement.text)]
+    refusals = [i for i, statement in enumerate(said) if _REFUSAL.search(statement.text)]
     last = said[-1]
     bare = reader.bare(last.text) if last.whole_line and len(said) > 1 else None
     if refusals:
         if bare is not None and refusals[-1] < len(said) - 1 and bare.value is not None:
             return bare
         return unparsed("refused to answer", said[refusals[-1]].text[:200])
-    if bare is not None and not _ends_a_list(said, bare, reader):
+    if bare is not None:
+        if _ends_a_list(said, bare, reader):
+            return ambiguous("different answers stand on lines of their own", f"{said[-2].text[:80]} … {bare.matched}")
         return bare
     return reader.body(text, said)
 

@@ -52,10 +52,11 @@ _LATEX_MARKS = re.compile(r"\\(?:left|right|displaystyle|quad|big)\b|\\[()\[\],;
 _LATEX_NAMES = {r"\approx": "≈", r"\sim": "~", r"\times": "×", r"\pm": "±", r"\rightarrow": "→", r"\Rightarrow": "→"}
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>")
 _TIMES = re.compile(r"(?<=\d) ?\* ?(?=\d)")
+_SPOKEN_POINT = re.compile(r"(?<=\d) point (?=\d)", re.I)
 _MARKUP = re.compile(r"\*\*|__|[*`]|</?(?:b|i|em|strong|u|p|br|code|span|div|html|body|big|center|font) ?/?>")
 _SPECIAL_TOKEN = re.compile(r"<\|[a-z_]{1,40}\|>|</?s>|<eos>|<bos>|\[/?INST\]|<end_of_turn>|<start_of_turn>", re.I)
 _ARROW = re.compile(r"[=-]>")
-_BULLET = re.compile(r"(?:[-•·▪◦+] (?!\d)|#{1,6} |> |\(?\d{1,2}[.)] (?=[A-Za-z]))")
+_BULLET = re.compile(r"(?:[-•·▪◦+] (?!\d)|#{1,6} |> |\(?\d{1,2}[.)] (?=[A-Za-z(<-]))")
 _NOT_AVAILABLE = re.compile(r"(?<![\w/])n ?/ ?a(?![\w/])|(?<![\w.])n\.a\.(?!\w)", re.I)
 
 _THOUGHT = "(?:think|thinking|thought|thoughts|reasoning|analysis|scratchpad|seed:think)"
@@ -107,7 +108,7 @@ def normalise(text: str) -> str:
     text = _plain_latex(text)
     text = _BOXED.sub(lambda m: f"\n<answer>{m[1] if m[1] is not None else m[2]}</answer>\n", text)
     text = _SPECIAL_TOKEN.sub(" ", _STRUCK.sub(" ", text))
-    text = _MARKUP.sub("", _TIMES.sub("×", text))
+    text = _SPOKEN_POINT.sub(".", _MARKUP.sub("", _TIMES.sub("×", text)))
     lines = (_SPACES.sub(" ", line).strip() for line in _ARROW.sub("→", text).split("\n"))
     return "\n".join(_BULLET.sub("", line, count=1) if _BULLET.match(line) else line for line in lines if line)
 
