@@ -28,6 +28,7 @@ SPATIAL_REASONING = "spatial_reasoning"
 EVALUATOR = "evaluator"
 NODE_NAMES = (CAMERA_PLAYER, SPATIAL_REASONING, EVALUATOR)
 
+_FAST_DDS_2 = ("humble", "iron", "jazzy")
 _BOOTSTRAP_FLAG = "_ROS_WHEELS_BOOTSTRAP_COMPLETE"
 
 
@@ -160,6 +161,9 @@ def describe_eval(options: EvalOptions) -> Deployment:
     memory = _given(answerer=options.answerer, answerer_seed=options.seed, answers_file=_absolute(options.answers))
     from_options = {EVALUATOR: evaluator, SPATIAL_REASONING: memory}
     parameters = _merge(options.parameter_files, from_options, options.overrides)
+    if "mode" in parameters[EVALUATOR]:
+        # The player offers the QoS of its mode from the start, so that nobody has to match twice.
+        parameters[CAMERA_PLAYER].setdefault("mode", parameters[EVALUATOR]["mode"])
     nodes = tuple(NodeSpec(executable=name, name=name, parameters=parameters[name]) for name in NODE_NAMES)
     return Deployment(nodes=nodes, ending=EVALUATOR, output=Path(_absolute(options.output) or "."))
 
@@ -247,8 +251,9 @@ def environment_for_nodes(base: Mapping[str, str], supervisor_pid: int) -> dict[
     result.pop(_BOOTSTRAP_FLAG, None)
     profile = str(share_dir() / "config" / "fastdds.xml")
     if not {"FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE"} & set(base) and os.path.isfile(profile):
-        result["FASTDDS_DEFAULT_PROFILES_FILE"] = profile  # Fast DDS 3 (Kilted and newer)
-        result["FASTRTPS_DEFAULT_PROFILES_FILE"] = profile  # Fast DDS 2
+        # Fast DDS 3 (Kilted and newer) warns of the older name.
+        older = base.get("ROS_DISTRO") in _FAST_DDS_2
+        result["FASTRTPS_DEFAULT_PROFILES_FILE" if older else "FASTDDS_DEFAULT_PROFILES_FILE"] = profile
     if not {"ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY"} & set(base):
         # Nodes of one run live on one machine; Humble knows only the older variable.
         result.update({"ROS_LOCALHOST_ONLY": "1"} if base.get("ROS_DISTRO") == "humble" else {})

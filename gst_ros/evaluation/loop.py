@@ -108,7 +108,7 @@ def make_header(
     realtime = described.get("mode") == "realtime"
     return RunHeader(
         answerer={"name": name, **options},
-        config={"scoring": scoring.to_mapping(), "memory": memory, "tasks": sorted(config.tasks)},
+        config={"scoring": scoring.to_mapping(), "memory": memory},
         # Lockstep and in-process playback give the memory the same frames; real time may not.
         frames={"delivery": "real time", "rate": config.rate} if realtime else {"delivery": "every frame"},
         questions_sha256=questions.sha256,

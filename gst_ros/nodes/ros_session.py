@@ -96,7 +96,7 @@ class RosSession:
             LoadClip.Request(path=str(video), clip_id=self._clip_id, mode=self._config.mode, rate=self._config.rate),
         )
         if not loaded.success:
-            raise MediaError(loaded.message or "the player cannot load it", file=video)
+            raise _media_error(loaded.message or "the player cannot load it", video)
         duration_s = loaded.duration_s if math.isfinite(loaded.duration_s) else None
         played = self._call(self._player, self._play, Trigger.Request())
         if not played.success:
@@ -174,7 +174,8 @@ class RosSession:
             ours = True
             progress(player.position_s, duration_s)
             now = (player.frames_sent, memory.frames_received)
-            if now != moved or not player.frames_unacknowledged:
+            waits_for_memory = player.frames_unacknowledged or not player.frames_sent
+            if now != moved or not waits_for_memory:
                 moved_at, moved = time.monotonic(), now
             stalled = time.monotonic() - moved_at > self._config.stall_timeout_s
             return stalled or player.state in (PlayerStatus.FINISHED, PlayerStatus.FAILED)
@@ -188,7 +189,7 @@ class RosSession:
                 remedy="does another evaluator run on this ROS domain?",
             )
         if status.state == PlayerStatus.FAILED:
-            raise MediaError(status.message or "the player cannot go on", file=video)
+            raise _media_error(status.message or "the player cannot go on", video)
         if stalled:
             raise SessionError(
                 f"playback stands still since {self._config.stall_timeout_s:g} s: {moved[0]} frames sent,"
@@ -225,6 +226,10 @@ class RosSession:
 
     def _call(self, peer: Peer, client: Any, request: Any) -> Any:
         return self._watch.call(peer, client, request, self._config.service_timeout_s)
+
+
+def _media_error(message: str, video: Path) -> MediaError:
+    return MediaError(message.removeprefix(f"{video}: "), file=video)
 
 
 def _stamp_ns(stamp: Any) -> int:

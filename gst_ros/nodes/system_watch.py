@@ -122,9 +122,8 @@ class SystemWatch:
         trouble: list[str] = []
 
         def complete() -> bool:
-            trouble[:] = [what for what in (peer.missing() for peer in peers) if what] or self._duplicates(
-                peers, image_topic
-            )
+            missing = [what for what in (peer.missing() for peer in peers) if what]
+            trouble[:] = missing or self._wrong_numbers(peers, image_topic)
             return not trouble
 
         deadline = time.monotonic() + timeout_s
@@ -178,7 +177,7 @@ class SystemWatch:
             raise
         return future.result()
 
-    def _duplicates(self, peers: Sequence[Peer], image_topic: str) -> list[str]:
+    def _wrong_numbers(self, peers: Sequence[Peer], image_topic: str) -> list[str]:
         """Signs of a second system on the same ROS domain. A node killed just now may haunt it for 20 s."""
         node = self.node
         counts = collections.Counter(
@@ -188,13 +187,16 @@ class SystemWatch:
             full_name = f"{node.get_namespace().rstrip('/')}/{peer.name}"
             if counts[full_name] > 1:
                 return [f"there are {counts[full_name]} nodes named {full_name}"]
-        publishers = node.get_publishers_info_by_topic(node.resolve_topic_name(image_topic))
+        topic = node.resolve_topic_name(image_topic)
+        publishers = node.get_publishers_info_by_topic(topic)
         if len(publishers) != 1:
             who = sorted(f"{p.node_namespace.rstrip('/')}/{p.node_name}" for p in publishers)
             return [
-                f"topic {node.resolve_topic_name(image_topic)} has {len(publishers)} publishers instead of one"
+                f"topic {topic} has {len(publishers)} publishers instead of one"
                 + (f" ({', '.join(who)})" if who else "")
             ]
+        if not node.count_subscribers(topic) and not node.count_subscribers(f"{topic}/compressed"):
+            return [f"nobody subscribes to topic {topic} or {topic}/compressed"]
         return []
 
     def _wait_a_little(self, deadline: float) -> None:
