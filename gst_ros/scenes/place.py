@@ -1,8 +1,8 @@
 """What a place is: the description from which everything else is made, and its file ``scene.json``.
 
 Frame of reference: ``map``, metres, x to the right (east) of the plan, y up (north), z up; the floor is z = 0 (REP
-103). Angles are counter-clockwise degrees about z from +x. An object's own frame is x forward (its front), y left, z up,
-with the origin at the centre of its footprint, at its lowest point.
+103). Angles are counter-clockwise degrees about z from +x. An object's own frame is x forward (its front), y left, z
+up, with the origin at the centre of its footprint, at its lowest point.
 """
 
 from __future__ import annotations
