@@ -111,6 +111,7 @@ class _Process:
     ) -> None:
         self.name = spec.name
         self.log = logs / f"{spec.name}.log"
+        self._stopping = False
         self.tail: collections.deque[str] = collections.deque(maxlen=_TAIL_LINES)
         parameter_file = logs / f"{spec.name}.yaml"
         parameter_file.write_text(parameter_file_text(spec.parameters), encoding="utf-8")
@@ -139,7 +140,7 @@ class _Process:
                 log.write(raw)
                 line = _ANSI.sub("", raw.decode("utf-8", "replace")).rstrip()
                 self.tail.append(line)
-                if _WORTH_SHOWING.search(line):
+                if not self._stopping and _WORTH_SHOWING.search(line):
                     _show(f"[{self.name}] {line}")
 
     def finish_reading(self) -> None:
@@ -151,7 +152,9 @@ class _Process:
     def running(self) -> bool:
         return self.popen.poll() is None
 
-    def send(self, signum: int) -> None:
+    def stop(self, signum: int) -> None:
+        """Ask it to end; what it still says is for its log alone."""
+        self._stopping = True
         with contextlib.suppress(ProcessLookupError):
             self.popen.send_signal(signum)
 
@@ -183,7 +186,7 @@ def _wait(
     event = events.get()
     if isinstance(event, int):
         # The ending node knows best how to stop: it finishes what it is at while the others still answer.
-        ending.send(signal.SIGINT)
+        ending.stop(signal.SIGINT)
         ending.wait(grace_s)
         return 128 + event
     if event is ending and ending.popen.returncode >= 0:
@@ -193,7 +196,7 @@ def _wait(
     if lines:
         _show("\n".join([f"last lines of {event.log}:", *lines]))
     if event is not ending:
-        ending.send(signal.SIGINT)
+        ending.stop(signal.SIGINT)
         ending.wait(grace_s)
     if event.popen.returncode == ConfigError.exit_code:
         raise ConfigError(f"node {event.name} does not accept its configuration", remedy="see its lines above")
@@ -208,7 +211,7 @@ def _stop(processes: list[_Process], grace_s: float) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         remaining = [process for process in reversed(processes) if process.running()]
         for process in remaining:
-            process.send(signum)
+            process.stop(signum)
         deadline = time.monotonic() + grace_s
         for process in remaining:
             process.wait(deadline - time.monotonic())
