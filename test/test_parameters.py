@@ -42,7 +42,7 @@ class PlayerConfig(Settings):
     end_s: float | None = setting(None, "Where to stop.", unit="s", low=0.0)
     thresholds: tuple[float, ...] = setting((15.0, 30.0), "Thresholds.", unit="deg")
     tasks: tuple[str, ...] = setting((), "Tasks.")
-    inner: InnerConfig = setting(InnerConfig(), "Nested.")
+    inner: InnerConfig = setting(InnerConfig(), "Nested.")  # noqa: RUF009  # settings are frozen
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_read_only_parameters_stay_and_changeable_ones_are_checked(ros):
 def test_a_mapping_cannot_be_a_parameter(ros):
     @dataclass(frozen=True)
     class BadConfig(Settings):
-        options: dict = setting({}, "Cannot be.")
+        options: dict = setting({}, "Cannot be.")  # noqa: RUF009  # setting() copies it
 
     with pytest.raises(TypeError, match=r"BadConfig\.options"):
         declare(ros(), BadConfig)

@@ -62,6 +62,7 @@ class ImageIntake:
         self._reliable = config.image_reliability != "best_effort"
         self._alone_since_s: float | None = time.monotonic()
         self.troubles: dict[str, str] = {}
+        self._logged: set[str] = set()
         self._subscription = self._subscribe()
 
     @property
@@ -82,7 +83,7 @@ class ImageIntake:
         best_effort_only = bool(ours) and all(p.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for p in ours)
         if self._reliable and best_effort_only:
             if self._config.image_reliability == "auto":
-                self._node.get_logger().warn(
+                self._node.get_logger().warning(
                     f"{self.topic}: its publisher offers best effort only; taking that, so frames may be lost"
                 )
                 self._reliable = False
@@ -106,14 +107,17 @@ class ImageIntake:
         self._node.destroy_subscription(self._subscription)
 
     def trouble(self, kind: str, text: str) -> None:
-        """Warn of something, once until it is settled."""
-        if kind not in self.troubles:
-            self._node.get_logger().warn(text)
+        """Warn of something; it is logged once until it is settled."""
+        if kind not in self._logged:
+            self._node.get_logger().warning(text)
+        self._logged.add(kind)
         self.troubles[kind] = text
 
-    def settle(self, kind: str) -> None:
-        """Take a warning back."""
+    def settle(self, kind: str, *, for_good: bool = True) -> None:
+        """Take a warning back; unless ``for_good`` it may come again, but is not logged again."""
         self.troubles.pop(kind, None)
+        if for_good:
+            self._logged.discard(kind)
 
     def _subscribe(self) -> Any:
         qos = QoSProfile(

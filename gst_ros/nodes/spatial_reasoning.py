@@ -194,6 +194,9 @@ class SpatialReasoningNode(LifecycleNode):
             if taken:
                 self._ack.stamp = message.header.stamp
                 self._ack.frames += 1
+                if self._intake is not None and self._intake.troubles:
+                    self._intake.settle("image", for_good=False)
+                    self._intake.settle("jump", for_good=False)
             else:
                 self._on_refused(stamp_ns)
             self._publish_ack()
