@@ -75,7 +75,7 @@ def best_of(repeat: int, step: Callable[[], Any]) -> tuple[float, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeat", type=int, default=3, help="take the best of so many rounds")
+    parser.add_argument("--repeat", type=int, default=1, help="take the best of so many rounds")
     repeat = max(1, parser.parse_args().repeat)
     config = ScoringConfig()
     with tempfile.TemporaryDirectory() as folder:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from bench_makers import encoded_image, record, write_media, write_question
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gst_ros.bench import images, jsonfiles
 from gst_ros.bench.questions import QuestionSet, load_questions
@@ -480,6 +482,54 @@ def test_odd_things_under_the_name_of_a_medium(tmp_path: Path) -> None:
     (tmp_path / "image_01.png").rmdir()
     os.mkfifo(tmp_path / "image_01.png")
     assert only_skip(load_questions(tmp_path))[2] == "image image_01.png is not a file"
+
+
+# --- anything at all ---
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["video1.mp4", "A"]),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=4), children, max_size=3),
+    max_leaves=6,
+)
+FIELDS = ("uid", "task", "scene", "answer", "texts", "copied_video_path", "video", "images", "gt", "id", "pred")
+
+
+@pytest.fixture(scope="module")
+def media_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("media")
+    write_media(folder)
+    return folder
+
+
+@given(changes=st.dictionaries(st.sampled_from(FIELDS), JSON_VALUES, max_size=4), task=st.sampled_from(list(TASKS)))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_no_value_of_any_field_loses_a_question_or_stops_the_others(
+    media_folder: Path, changes: dict[str, Any], task: str
+) -> None:
+    records = [record("ed_v", "good one"), {**record(task, "changed"), **changes}]
+    (media_folder / "all.json").write_text(json.dumps(records))
+    found = load_questions(media_folder)
+    assert found.questions[0].uid == "good one"
+    assert len(found.questions) + len(found.skipped) == 2
+    assert all(skip.reason and skip.uid and skip.file for skip in found.skipped)
+
+
+@given(content=st.binary(max_size=200) | JSON_VALUES.map(lambda value: json.dumps(value).encode()))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_no_content_of_a_file_is_more_than_one_clear_error(media_folder: Path, content: bytes) -> None:
+    file = media_folder / "any.json"
+    file.write_bytes(content)
+    try:
+        found = load_questions(file)
+    except QuestionError as error:
+        assert str(file) in str(error) and "\n" not in str(error)
+    else:
+        assert not found.questions and found.skipped
 
 
 def test_official_samples(shared_dir: Path) -> None:

@@ -49,13 +49,14 @@ class Entry:
         return f"{name} {self.place}".rstrip()
 
 
-def read_entries(path: Path) -> list[Entry]:
+def read_entries(path: Path, strict: bool = True) -> list[Entry]:
     """Read every record of a JSON or JSON-lines file.
 
     The form is told from the content, not from the file's name.
 
     Args:
         path: The file.
+        strict: Take a record with NaN, infinity or broken Unicode in it for a bad one.
 
     Returns:
         One entry for each record, good or bad, in the file's order.
@@ -69,13 +70,13 @@ def read_entries(path: Path) -> list[Entry]:
     try:
         document = _parse(text)
     except ValueError as error:
-        lines = _json_lines(path, text, bad_lines)
+        lines = _json_lines(path, text, bad_lines, strict)
         if lines is None:
             raise QuestionError(f"is not JSON: {error}", file=path, remedy=_remedy_for(text)) from error
         return lines
     if bad_lines:
         raise QuestionError("is not UTF-8 text", file=path, remedy="save it as UTF-8")
-    return list(_document_entries(path, document))
+    return list(_document_entries(path, document, strict))
 
 
 def plain_json(value: Any) -> str:
@@ -153,7 +154,7 @@ def _remedy_for(text: str) -> str:
     return "one record, a list of records, or one record a line is expected"
 
 
-def _json_lines(path: Path, text: str, bad_bytes: bool) -> list[Entry] | None:
+def _json_lines(path: Path, text: str, bad_bytes: bool, strict: bool) -> list[Entry] | None:
     """Entries of a JSON-lines text, or None when it is none: no line of it is a JSON object."""
     if not text.lstrip().startswith("{"):  # a torn list is no set of lines, though its last line may be a record
         return None
@@ -172,38 +173,38 @@ def _json_lines(path: Path, text: str, bad_bytes: bool) -> list[Entry] | None:
         if bad_bytes and any("\udc80" <= letter <= "\udcff" for letter in line):
             entries.append(Entry(path, place, None, "is not UTF-8 text"))
         else:
-            entries.append(_entry(path, place, value))
+            entries.append(_entry(path, place, value, strict))
     return entries if any(entry.value is not None for entry in entries) else None
 
 
-def _document_entries(path: Path, document: Any) -> Iterator[Entry]:
+def _document_entries(path: Path, document: Any, strict: bool) -> Iterator[Entry]:
     if isinstance(document, list):
         for number, value in enumerate(document, start=1):
-            yield _entry(path, f"record {number}", value)
+            yield _entry(path, f"record {number}", value, strict)
         return
     if not isinstance(document, dict):
         raise QuestionError(
             f"holds a bare {type(document).__name__}", file=path, remedy="a record or a list of records is expected"
         )
     if _RECORD_FIELDS & document.keys():
-        yield _entry(path, "", document)
+        yield _entry(path, "", document, strict)
         return
     for name in _LIST_FIELDS:
         if isinstance(document.get(name), list):
-            yield from _document_entries(path, document[name])
+            yield from _document_entries(path, document[name], strict)
             return
     if document and all(isinstance(value, dict) for value in document.values()):
         for key, value in document.items():
             # Records keyed by uid need not repeat it inside; adding it keeps one form for all that follows.
-            yield _entry(path, f"record '{key}'", {"uid": key, **value})
+            yield _entry(path, f"record '{key}'", {"uid": key, **value}, strict)
         return
-    yield _entry(path, "", document)
+    yield _entry(path, "", document, strict)
 
 
-def _entry(path: Path, place: str, value: Any) -> Entry:
+def _entry(path: Path, place: str, value: Any, strict: bool) -> Entry:
     if not isinstance(value, dict):
         return Entry(path, place, None, f"is a {type(value).__name__}, not a record")
-    unusable = find_unusable(value)
+    unusable = find_unusable(value) if strict else None
     if unusable:
         return Entry(path, place, None, unusable[1], unusable[0])
     return Entry(path, place, value)

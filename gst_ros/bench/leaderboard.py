@@ -8,7 +8,8 @@ covers; its average is of other questions and is marked so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,7 @@ class Comparison:
         return not self.shortfalls
 
 
+@lru_cache(maxsize=4)
 def load_leaderboard(path: Path | None = None) -> Leaderboard:
     """Read the published numbers.
 
@@ -163,13 +165,14 @@ def compare(score: RunScore, name: str, board: Leaderboard | None = None) -> Com
     if not shortfalls:
         rows.append(run)
     rows.sort(key=lambda row: -(row.average or 0.0))
-    ranked: list[Row] = []
-    rank = 0
-    for row in rows:
-        if row.kind in ("model", "run"):
-            rank += 1
-            row = Row(rank, row.name, row.family, row.kind, row.average, row.scores, row.note)
-        ranked.append(row)
+    averages = [row.average or 0.0 for row in rows if row.kind in ("model", "run")]
+    # Equal averages share a rank.
+    ranked = [
+        replace(row, rank=1 + sum(average > (row.average or 0.0) for average in averages))
+        if row.kind in ("model", "run")
+        else row
+        for row in rows
+    ]
     run = next((row for row in ranked if row.kind == "run"), run)
     return Comparison(tuple(ranked), run, score, board, shortfalls)
 

@@ -10,23 +10,24 @@ from gst_ros.bench.tasks import TASKS
 if TYPE_CHECKING:
     from rich.table import Table
 
-TABLE_WIDTH = 132
+TABLE_WIDTH = 136
 """Columns that the leaderboard needs; a pipe gets as many, a narrower terminal wraps."""
 
-_MARKS = {"human": "humans", "random": "chance"}
+_MARKS = {"human": "human", "random": "chance"}  # in place of a rank
 
 
 def leaderboard_table(comparison: Comparison) -> Table:
     """The published models, sorted by average, with the run among them; a partial run stands apart, below."""
+    from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title="GST-Bench, percent", title_justify="left", padding=(0, 0, 0, 1), show_edge=False)
-    table.add_column("#", justify="right")
+    table = Table(title="GST-Bench, percent", title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    table.add_column("#", justify="right", no_wrap=True)
     table.add_column("Model", no_wrap=True, max_width=30)
-    table.add_column("Average", justify="right")
+    table.add_column("Average", justify="right", no_wrap=True)
     for key in TASKS:
-        table.add_column(_short(key), justify="right")
+        table.add_column(_short(key), justify="right", no_wrap=True)
     for row in comparison.rows:
         table.add_row(*map(escape, _cells(row)), style=_style(row))
     if not comparison.complete:
@@ -95,8 +96,8 @@ def local_table(comparison: Comparison) -> Table:
 
 
 def _cells(row: Row) -> list[str]:
-    rank = "" if row.rank is None else str(row.rank)
-    name = f"{row.name} ({_MARKS[row.kind]})" if row.kind in _MARKS else row.name
+    rank = _MARKS.get(row.kind, "") if row.rank is None else str(row.rank)
+    name = row.name
     if row.kind == "run":
         name = f"> {row.name}"
     average = _number(row.average)

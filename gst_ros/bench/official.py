@@ -104,8 +104,9 @@ def read_official(path: str | Path) -> OfficialResults:
     found = OfficialResults(path)
     files = [path] if path.is_file() else _result_files(path)
     for file in files:
-        entries = read_entries(file)
-        if path.is_dir() and not any(_has_pred(entry.value) for entry in entries):
+        # Not strict: an answer of NaN or of broken Unicode is an answer, if one that cannot be read.
+        entries = read_entries(file, strict=False)
+        if path.is_dir() and not _is_result_file(file, entries):
             continue  # a summary or another file that lies beside the results
         found.files.append(file)
         for entry in entries:
@@ -141,8 +142,14 @@ def _result_files(folder: Path) -> list[Path]:
     return _result_files(models[0]) if models else []
 
 
-def _has_pred(record: Mapping[str, Any] | None) -> bool:
-    return record is not None and any(name in record for name in PRED_FIELDS)
+def _is_result_file(file: Path, entries: list[Entry]) -> bool:
+    if any(entry.value is not None and any(name in entry.value for name in PRED_FIELDS) for entry in entries):
+        return True
+    try:
+        find_task(file.stem)
+    except QuestionError:
+        return False
+    return True  # named after a task: its records are counted, whatever is wrong with them
 
 
 def _take(found: OfficialResults, entry: Entry) -> None:

@@ -18,11 +18,21 @@ def score_table(score: RunScore, title: str = "GST-Bench") -> Table:
         score: The scores.
         title: The table's title.
     """
+    from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title), caption=_caption(score), caption_justify="left", title_justify="left")
-    table.add_column("Task")
+    # As narrow as it can be: a terminal of 80 columns must not break it.
+    table = Table(
+        title=escape(title),
+        caption=_caption(score),
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=0,
+    )
+    table.add_column("Task", no_wrap=True)
     for name in ("Score", "± s.e.", "Answered", "Unparsed", "Failed", "Skipped"):
         table.add_column(name, justify="right")
     group = ""

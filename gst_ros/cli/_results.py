@@ -89,8 +89,6 @@ def _read_settings(file: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot be read: {error}", file=file) from error
     except yaml.YAMLError as error:
         raise ConfigError(f"is not YAML: {error}", file=file) from error
-    if isinstance(document, dict) and isinstance(document.get("scoring"), dict):
-        document = document["scoring"]
     if document is None:
         return {}
     if not isinstance(document, dict):
