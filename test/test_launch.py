@@ -81,6 +81,7 @@ def stand_ins() -> dict[str, ModuleType]:
             "Shutdown": Recorded,
         },
         "launch.logging": {"launch_config": SimpleNamespace(log_dir=None)},
+        "launch.substitutions": {"LaunchConfiguration": Recorded},
         "launch_ros": {},
         "launch_ros.actions": {"Node": Recorded},
     }
