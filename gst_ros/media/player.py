@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -19,6 +19,9 @@ from gst_ros.media.stamps import NS_PER_S
 
 T = TypeVar("T")
 
+# Shortest and longest time between two looks for acknowledgements. The window hides it: while one frame is being
+# acknowledged, the consumer has others to work on.
+_ACK_POLL_S = (0.001, 0.016)
 _CLOSED = "the player was closed"
 
 
@@ -57,6 +60,10 @@ class Outputs(Protocol):
         """Who listens."""
         ...
 
+    def acknowledgements(self) -> Iterable[tuple[str, int]]:
+        """Clip and stamp of what was acknowledged since the last call; only called in lockstep."""
+        ...
+
     def crashed(self, error: BaseException) -> None:
         """A defect ended the thread."""
 
@@ -85,7 +92,7 @@ class Player:
         self._now_s = now_s
         self._wake = threading.Event()
         self._commands: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self._acks: deque[tuple[str, int]] = deque()
+        self._ack_poll_s = _ACK_POLL_S[0]
         self._seeking: Future[float] | None = None
         self._clip: Clip | None = None
         self._source: ReadAhead | None = None
@@ -139,11 +146,6 @@ class Player:
         """Change speed and looping of what plays, if anything does."""
         return self._submit(lambda: None if self._playback is None else self._playback.set_rate(rate, loop))
 
-    def acknowledge(self, clip_id: str, stamp_ns: int) -> None:
-        """The consumer has taken in everything up to a stamp. Costs next to nothing."""
-        self._acks.append((clip_id, stamp_ns))
-        self._wake.set()
-
     def close(self) -> None:
         """End the thread and close the clip. May be called twice."""
         self._closing = True
@@ -182,14 +184,21 @@ class Player:
             if playback is None and told[0] != State.IDLE:
                 return
             if wait_s is None or wait_s > 0:
-                left_s = max(0.0, report_at_s - self._now_s())
-                self._wake.wait(left_s if wait_s is None else min(wait_s, left_s))
+                waits_s = [max(0.0, report_at_s - self._now_s())]
+                if wait_s is not None:
+                    waits_s.append(wait_s)
+                if playback is not None and playback.unacknowledged:
+                    waits_s.append(self._ack_poll_s)
+                self._wake.wait(min(waits_s))
 
     def _take_in(self) -> None:
-        while self._acks:
-            clip_id, stamp_ns = self._acks.popleft()
-            if self._playback is not None:
-                self._playback.acknowledge(clip_id, stamp_ns, self._now_s())
+        playback = self._playback
+        if playback is not None and playback.unacknowledged:
+            waiting = playback.unacknowledged
+            for clip_id, stamp_ns in self._outputs.acknowledgements():
+                playback.acknowledge(clip_id, stamp_ns, self._now_s())
+            moved = playback.unacknowledged < waiting
+            self._ack_poll_s = _ACK_POLL_S[0] if moved else min(2 * self._ack_poll_s, _ACK_POLL_S[1])
         while self._commands:
             command, future = self._commands.popleft()
             try:

@@ -26,7 +26,6 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from gst_interfaces.msg import FrameAck
 from gst_interfaces.msg import PlayerStatus as StatusMessage
 from gst_interfaces.srv import LoadClip, Seek
 from gst_ros.errors import GstError, MediaError
@@ -35,17 +34,14 @@ from gst_ros.media.clip import Clip, open_clip
 from gst_ros.media.frames import Frame
 from gst_ros.media.playback import Peers, PlaybackConfig, StampClock, State
 from gst_ros.media.player import Player, PlayerReport
+from gst_ros.nodes.ack_intake import AckIntake
 from gst_ros.nodes.camera_settings import CameraPlayerConfig, calibration_of, check
 from gst_ros.nodes.camera_topics import CameraTopics
-from gst_ros.nodes.image_messages import ns_to_stamp, stamp_to_ns
+from gst_ros.nodes.image_messages import ns_to_stamp
 from gst_ros.nodes.parameters import declare, finish, run_node
 
-try:
-    from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
-except ImportError:  # Humble
-    from rclpy.qos_event import SubscriptionEventCallbacks, UnsupportedEventTypeError
-
 NODE_NAME = "camera_player"
+_LOOK_PERIOD_S = 0.5
 _STATUS_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -67,8 +63,8 @@ class CameraPlayerNode(Node):
         self._status_publisher = self.create_publisher(StatusMessage, "~/status", _STATUS_QOS)
         self._topics = CameraTopics(self, self.config)
         self._topics.offer(lockstep=self.config.mode == "lockstep", window=self.config.window)
-        self._ack_topic = self.resolve_topic_name("camera/ack")
-        self._ack_subscription = self._subscribe_to_acks(DurabilityPolicy.TRANSIENT_LOCAL)
+        self._acks = AckIntake(self)
+        self.create_timer(_LOOK_PERIOD_S, self._acks.look)
         origin = self.config.stamp_origin
         if origin == "auto":
             origin = "continuous" if self.config.publish_clock else "media"
@@ -102,10 +98,14 @@ class CameraPlayerNode(Node):
         """Who listens to the images, and who acknowledges."""
         return Peers(
             subscribers=self._topics.subscribers(),
-            acknowledgers=self.count_publishers(self._ack_topic),
+            acknowledgers=self._acks.acknowledgers(),
             image_topic=self._topics.image_topic,
-            ack_topic=self._ack_topic,
+            ack_topic=self._acks.topic,
         )
+
+    def acknowledgements(self) -> list[tuple[str, int]]:
+        """What consumers have acknowledged since the last call."""
+        return self._acks.take()
 
     def report(self, report: PlayerReport) -> None:
         """Publish the status; log the ends; end the node where that is asked for."""
@@ -218,31 +218,6 @@ class CameraPlayerNode(Node):
             + (", uncalibrated" if calibration is None else f", fx {calibration.fx:.1f}")
         )
         return self._player.load(clip, clip_id, config, autoplay=autoplay)
-
-    # Acknowledgements and parameters
-
-    def _subscribe_to_acks(self, durability: DurabilityPolicy) -> Any:
-        # Transient local fetches what was acknowledged before the two ends had found each other.
-        qos = QoSProfile(depth=32, reliability=ReliabilityPolicy.RELIABLE, durability=durability)
-        try:
-            events = SubscriptionEventCallbacks(incompatible_qos=self._on_incompatible_ack)
-            return self.create_subscription(FrameAck, "camera/ack", self._on_ack, qos, event_callbacks=events)
-        except UnsupportedEventTypeError:
-            return self.create_subscription(FrameAck, "camera/ack", self._on_ack, qos)
-
-    def _on_incompatible_ack(self, event: Any) -> None:
-        if event.total_count_change > 0 and self._ack_durability == DurabilityPolicy.TRANSIENT_LOCAL:
-            self._ack_durability = DurabilityPolicy.VOLATILE
-            self.destroy_subscription(self._ack_subscription)
-            self._ack_subscription = self._subscribe_to_acks(DurabilityPolicy.VOLATILE)
-        elif event.total_count_change > 0:
-            self.get_logger().warn(f"{self._ack_topic}: acknowledgements must be reliable (they are best effort)")
-
-    _ack_durability = DurabilityPolicy.TRANSIENT_LOCAL
-
-    def _on_ack(self, message: FrameAck) -> None:
-        if self._player is not None:
-            self._player.acknowledge(message.clip_id, stamp_to_ns(message.stamp))
 
     def _on_change(self, config: CameraPlayerConfig) -> None:
         self.config = config
