@@ -63,7 +63,7 @@ def noise(random: np.random.Generator, cells_y: int, cells_x: int, octaves: int 
         cells_y, cells_x = min(cells_y, PIXELS), min(cells_x, PIXELS)
         total += weight * _value_noise(random, cells_y, cells_x)
         cells_y, cells_x, weight = cells_y * 2, cells_x * 2, weight * gain
-    return (total - total.mean()) / max(float(total.std()), 1e-9)
+    return np.asarray((total - total.mean()) / max(float(total.std()), 1e-9))
 
 
 def _value_noise(random: np.random.Generator, cells_y: int, cells_x: int) -> Image:
@@ -78,7 +78,7 @@ def _value_noise(random: np.random.Generator, cells_y: int, cells_x: int) -> Ima
 
 
 def _smooth(t: Image) -> Image:
-    return t * t * (3 - 2 * t)
+    return np.asarray(t * t * (3 - 2 * t))
 
 
 def _material(image: Image, specular: float = 0.05, shininess: float = 20.0) -> Material:

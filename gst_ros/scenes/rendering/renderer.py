@@ -229,7 +229,8 @@ class Renderer:
 
     def _draw_sun_shadow(self) -> tuple[Any, NDArray[np.float64], float]:
         """A map of depths along the sun's rays that covers the whole place."""
-        low, high = self._geometry.low.min(axis=0), self._geometry.high.max(axis=0)
+        place = ~self._geometry.is_outer_ground  # which only catches shadows, and would waste the map's pixels
+        low, high = self._geometry.low[place].min(axis=0), self._geometry.high[place].max(axis=0)
         corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
         forward = -self._sun
         right = np.cross(forward, [0.0, 0.0, 1.0])

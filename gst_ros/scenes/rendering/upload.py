@@ -12,6 +12,7 @@ from gst_ros.scenes.rendering.mesh import Material, SceneMesh
 TEXTURE_PIXELS = 512
 LAMP_BODY_PREFIX = "structure/lamp"
 """Instances so named cast no lamp shadow: a lamp does not shade itself."""
+OUTER_GROUND = "structure/ground"
 
 
 class Geometry:
@@ -26,6 +27,7 @@ class Geometry:
         high: K x 3 upper corners.
         is_ceiling: K booleans, instances that a top-down picture leaves out.
         is_lamp_body: K booleans, instances that cast no lamp shadow.
+        is_outer_ground: K booleans, the ground beyond the place.
     """
 
     def __init__(self, gl: Any, scene: SceneMesh) -> None:
@@ -69,6 +71,7 @@ class Geometry:
         self.is_ceiling = np.logical_or.reduceat(scene.ceiling_faces[order], start)
         names = [scene.instances.get(int(i), "") for i in self.instance]
         self.is_lamp_body = np.array([name.startswith(LAMP_BODY_PREFIX) for name in names])
+        self.is_outer_ground = np.array([name == OUTER_GROUND for name in names])
 
     def vertex_array(self, program: Any, *, positions_only: bool = False) -> Any:
         """Bind the buffers to a program."""

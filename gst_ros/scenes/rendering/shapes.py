@@ -1,0 +1,114 @@
+"""Boxes, quads, polygons and discs as meshes, with texture coordinates in metres divided by the tile's width."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gst_ros.scenes.rendering.materials import Surface
+from gst_ros.scenes.rendering.mesh import Material, Mesh, MeshPart, merge
+
+Points = NDArray[np.float64]
+
+
+def plain(r: float, g: float, b: float, *, specular: float = 0.05, emissive: float = 0.0) -> Surface:
+    """A surface of one colour."""
+    return Surface(Material((r, g, b), None, specular, 30.0, emissive), 1.0)
+
+
+def quad(corners: Sequence[Sequence[float]], surface: Surface, uv_m: Sequence[Sequence[float]] | None = None) -> Mesh:
+    """A flat four-sided face, corners counter-clockwise seen from its front.
+
+    Args:
+        corners: 4 points, frame ``map``.
+        surface: Its look.
+        uv_m: 4 texture positions in metres; by default measured along its first and last edges.
+    """
+    points = np.array(corners, np.float64)
+    edge_u, edge_v = points[1] - points[0], points[3] - points[0]
+    normal = np.cross(edge_u, edge_v)
+    normal /= max(float(np.linalg.norm(normal)), 1e-12)
+    if uv_m is None:
+        u = edge_u / max(float(np.linalg.norm(edge_u)), 1e-12)
+        v = np.cross(normal, u)
+        uv = np.stack([(points - points[0]) @ u, (points - points[0]) @ v], axis=1)
+    else:
+        uv = np.array(uv_m, np.float64)
+    return _mesh(points, np.tile(normal, (4, 1)), uv / surface.tile_m, [[0, 1, 2], [0, 2, 3]], surface)
+
+
+def box(low: Sequence[float], high: Sequence[float], surface: Surface, *, bottom: bool = True) -> Mesh:
+    """An axis-aligned box.
+
+    Args:
+        low: Lower corner.
+        high: Upper corner.
+        surface: Its look on all sides.
+        bottom: Whether the lower face is there.
+    """
+    (x0, y0, z0), (x1, y1, z1) = low, high
+    faces = [
+        [(x1, y0, z0), (x1, y1, z0), (x1, y1, z1), (x1, y0, z1)],
+        [(x0, y1, z0), (x0, y0, z0), (x0, y0, z1), (x0, y1, z1)],
+        [(x1, y1, z0), (x0, y1, z0), (x0, y1, z1), (x1, y1, z1)],
+        [(x0, y0, z0), (x1, y0, z0), (x1, y0, z1), (x0, y0, z1)],
+        [(x0, y0, z1), (x1, y0, z1), (x1, y1, z1), (x0, y1, z1)],
+        [(x0, y1, z0), (x1, y1, z0), (x1, y0, z0), (x0, y0, z0)],
+    ]
+    return merge([quad(corners, surface) for corners in faces[: 6 if bottom else 5]])
+
+
+def polygon(outline: Sequence[Sequence[float]], z_m: float, surface: Surface, *, up: bool = True) -> Mesh:
+    """A horizontal polygon.
+
+    Args:
+        outline: Corners (x_m, y_m) of a simple polygon.
+        z_m: Its height.
+        surface: Its look; the texture lies along the axes of ``map``.
+        up: Whether its front looks up.
+    """
+    import shapely
+
+    triangles = shapely.constrained_delaunay_triangles(shapely.Polygon(outline))
+    points: list[tuple[float, float, float]] = []
+    faces: list[list[int]] = []
+    for triangle in triangles.geoms:
+        corners = shapely.get_coordinates(triangle)[:3]
+        (ax, ay), (bx, by), (cx, cy) = corners
+        if ((bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > 0) != up:
+            corners = corners[::-1]
+        faces.append([len(points), len(points) + 1, len(points) + 2])
+        points += [(float(x), float(y), z_m) for x, y in corners]
+    array = np.array(points, np.float64).reshape(-1, 3)
+    normal = np.tile([0.0, 0.0, 1.0 if up else -1.0], (len(array), 1))
+    return _mesh(array, normal, array[:, :2] / surface.tile_m, faces, surface)
+
+
+def prism(outline: Sequence[Sequence[float]], low_m: float, high_m: float, surface: Surface) -> Mesh:
+    """A vertical prism over a simple polygon, with its top and without its bottom."""
+    import shapely
+
+    ring = list(shapely.geometry.polygon.orient(shapely.Polygon(outline)).exterior.coords)
+    sides = [quad([(*a, low_m), (*b, low_m), (*b, high_m), (*a, high_m)], surface) for a, b in itertools.pairwise(ring)]
+    return merge([*sides, polygon(ring[:-1], high_m, surface)])
+
+
+def disc(centre: Sequence[float], radius_m: float, surface: Surface, *, up: bool, corners: int = 20) -> Mesh:
+    """A horizontal disc."""
+    angles = np.linspace(0, 2 * np.pi, corners, endpoint=False)
+    rim = [(centre[0] + radius_m * np.cos(a), centre[1] + radius_m * np.sin(a)) for a in angles]
+    return polygon(rim, float(centre[2]), surface, up=up)
+
+
+def _mesh(points: Points, normals: Points, uvs: Points, faces: Sequence[Sequence[int]], surface: Surface) -> Mesh:
+    triangles = np.array(faces, np.int32).reshape(-1, 3)
+    return Mesh(
+        points.astype(np.float32),
+        normals.astype(np.float32),
+        uvs.astype(np.float32),
+        triangles,
+        (MeshPart(0, len(triangles), surface.material),),
+    )
