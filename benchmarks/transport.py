@@ -107,7 +107,8 @@ def running_nodes(folder: Path, environment: dict[str, str]) -> Iterator[dict[st
         for name in (CAMERA_PLAYER, SPATIAL_REASONING):
             parameters = folder / f"{name}.yaml"
             parameters.write_text(parameter_file_text(deployment.node(name).parameters), encoding="utf-8")
-            processes[name] = subprocess.Popen(node_command(deployment.node(name), parameters), env=environment)
+            command = [*node_command(deployment.node(name), parameters), "--log-level", "warn"]
+            processes[name] = subprocess.Popen(command, env=environment)
         yield {name: psutil.Process(process.pid) for name, process in processes.items()}
     finally:
         for process in processes.values():
