@@ -512,8 +512,9 @@ def test_no_value_of_any_field_loses_a_question_or_stops_the_others(
     media_folder: Path, changes: dict[str, Any], task: str
 ) -> None:
     records = [record("ed_v", "good one"), {**record(task, "changed"), **changes}]
-    (media_folder / "all.json").write_text(json.dumps(records))
-    found = load_questions(media_folder)
+    file = media_folder / "all.json"
+    file.write_text(json.dumps(records))
+    found = load_questions(file)
     assert found.questions[0].uid == "good one"
     assert len(found.questions) + len(found.skipped) == 2
     assert all(skip.reason and skip.uid and skip.file for skip in found.skipped)

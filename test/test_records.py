@@ -386,18 +386,29 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
 # --- kill -9 ---
 
 WRITER = textwrap.dedent("""
-    import sys
-    from test_records import HEADER, answer
-    from gst_ros.bench.records import RunFolder
+    import os, signal, sys
+    from gst_ros.bench import records
 
-    with RunFolder.open(sys.argv[1], HEADER, resume=True) as run:
+    header = records.RunHeader({"name": "random"})
+    folder, count, die_at, die_after_bytes = sys.argv[1], *map(int, sys.argv[2:])
+    write = os.write
+
+    def write_and_die(handle, line):
+        global die_at
+        die_at -= 1
+        if die_at == 0:
+            write(handle, line[: die_after_bytes % len(line)])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return write(handle, line)
+
+    with records.RunFolder.open(folder, header, resume=True) as run:
+        os.write = write_and_die
         print("open", flush=True)
-        for number in range(int(sys.argv[2])):
+        for number in range(count):
             uid = f"q{number}"
             if uid not in run.answered:
                 print(f"asked {uid}", flush=True)
-                # Some answers are long, so that some kills hit in the middle of a line.
-                run.append_answer(answer(uid, pred="x" * (3_000_000 if number % 3 == 0 else 50)))
+                run.append_answer(records.AnswerRecord(uid, "ed_v", pred="x" * 10 ** (number % 6)))
                 print(f"kept {uid}", flush=True)
     print("done", flush=True)
 """)
@@ -411,18 +422,24 @@ def child_environment() -> dict[str, str]:
     }
 
 
-def writer_output(folder: Path, count: int, kill_after_lines: int | None, kill_after_s: float) -> Iterator[str]:
-    """The lines of a writer that is killed with SIGKILL so long after so many lines."""
+def writer_output(
+    folder: Path, count: int, kill_after: tuple[int, float] | None = None, die_in_write: tuple[int, int] = (0, 0)
+) -> Iterator[str]:
+    """The lines that a writer prints.
+
+    ``kill_after`` (lines, seconds) kills it from outside with SIGKILL; ``die_in_write`` (number of the write, bytes
+    written) lets it die of SIGKILL in the middle of a line.
+    """
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), str(count)],
+        [sys.executable, "-c", WRITER, str(folder), str(count), *map(str, die_in_write)],
         env=child_environment(), stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
     try:
         for number, line in enumerate(process.stdout):
             yield line.strip()
-            if number == kill_after_lines:
-                signal.sigtimedwait([], kill_after_s)  # a precise sleep
+            if kill_after is not None and number == kill_after[0]:
+                signal.sigtimedwait([], kill_after[1])  # a precise sleep
                 process.send_signal(signal.SIGKILL)
                 break
         # What it had said before it died is still in the pipe.
@@ -439,21 +456,27 @@ def test_kill_9_at_random_moments_loses_nothing_and_asks_nothing_twice(tmp_path:
     kept: set[str] = set()
     asked: list[str] = []
     torn = 0
-    for attempt in range(11):
-        last = attempt == 10
-        output = list(writer_output(folder, count, None if last else rng.randrange(9), rng.uniform(0.0, 0.02)))
+    for attempt in range(10):
+        if attempt % 2:
+            output = list(writer_output(folder, count, die_in_write=(rng.randint(1, 6), rng.randrange(10**6))))
+        else:
+            output = list(writer_output(folder, count, kill_after=(rng.randrange(9), rng.uniform(0.0, 0.02))))
+        assert output[-1:] != ["done"]
         asked += [line.split()[1] for line in output if line.startswith("asked ")]
         kept |= {line.split()[1] for line in output if line.startswith("kept ")}
         data = read_run(folder)
         torn += data.torn
         # All that was reported as kept is there; at most the one being written may be there besides.
-        assert kept <= data.answers.keys() and len(data.answers.keys() - kept) <= 1 + attempt
+        assert kept <= data.answers.keys() and len(data.answers.keys() - kept) <= 1
         kept |= data.answers.keys()
-        if last:
-            assert output[-1] == "done"
+    assert torn >= 4, "the kills in the middle of a line must leave torn lines"
+    output = list(writer_output(folder, count))
+    asked += [line.split()[1] for line in output if line.startswith("asked ")]
+    assert output[-1] == "done"
     uids = [f"q{number}" for number in range(count)]
-    assert list(read_run(folder).answered) == uids
-    written = [entry["uid"] for entry in lines(folder, "answer")]
-    assert written == uids, "each question has one answer in the file"
+    data = read_run(folder)
+    assert list(data.answered) == uids and not data.torn
+    assert all(record.pred == "x" * 10 ** (i % 6) for i, record in enumerate(data.answered.values()))
+    assert [entry["uid"] for entry in lines(folder, "answer")] == uids, "each question has one answer in the file"
     # Asked again are only those whose answer was not on the disk when the kill came: at most one for each kill.
     assert len(asked) - len(set(asked)) <= 10
