@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,8 +41,6 @@ class Recorded:
 
 class StandInContext:
     def __init__(self, argv: list[str]) -> None:
-        import os
-
         self.argv = argv
         self.launch_configurations: dict[str, str] = {}
         self.environment = os.environ
