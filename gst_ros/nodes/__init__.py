@@ -1,9 +1,14 @@
 """The ROS 2 shells: nothing here computes, a callback is message -> call -> message.
 
-- ``camera_player``: plays a video or a folder of images as camera topics.
-- ``spatial_reasoning``: takes frames in, answers questions through services.
-- ``evaluator``: drives the two through a question set and keeps the score.
+Nodes, each a console script of the same name:
+
+- ``camera_player``: plays a video or a folder of images (``camera_topics``, ``camera_settings``, ``ack_intake``).
+- ``spatial_reasoning``: takes frames in, answers questions (``image_intake``, ``answer_desk``, ``memory_messages``).
+- ``evaluator``: drives the two through a question set (``ros_session``, ``system_watch``).
+
+Shared by them:
+
 - ``parameters``: ROS parameters from settings classes.
-- ``process``: the shared ``main()`` of every node.
+- ``process``: the ``main()`` of every node.
 - ``image_messages``: numpy arrays to and from ``sensor_msgs``.
 """

@@ -30,7 +30,8 @@ from gst_ros.nodes.answer_desk import AnswerDesk
 from gst_ros.nodes.image_intake import ImageIntake, IntakeConfig
 from gst_ros.nodes.image_messages import compressed_to_rgb, image_to_rgb, stamp_to_ns
 from gst_ros.nodes.memory_messages import diagnostics_message, status_message
-from gst_ros.nodes.parameters import declare, run_node
+from gst_ros.nodes.parameters import declare
+from gst_ros.nodes.process import run_node
 from gst_ros.reasoning.answerer import Query
 from gst_ros.reasoning.engine import MemoryState, ReasoningConfig, SpatialMemory
 
