@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,11 +26,27 @@ def shared_dir() -> Path:
 def ros_domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A ROS domain of the test's own, seen by this process and by the processes that it starts."""
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed; scripts/setup.sh installs it")
+    with _domain_of_its_own() as domain:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
+        monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        for name in ("ROS_NAMESPACE", "ROS_LOCALHOST_ONLY"):
+            monkeypatch.delenv(name, raising=False)
+        yield domain
+        assert os.environ["ROS_DOMAIN_ID"] == str(domain)
+
+
+@contextmanager
+def _domain_of_its_own() -> Iterator[int]:
+    """A domain that no other test run on this machine holds, so that runs side by side do not hear each other."""
     # Domains up to 101 keep their UDP ports below the ephemeral range on Linux.
-    domain = random.SystemRandom().randrange(1, 101)
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    for name in ("ROS_NAMESPACE", "ROS_LOCALHOST_ONLY"):
-        monkeypatch.delenv(name, raising=False)
-    yield domain
-    assert os.environ["ROS_DOMAIN_ID"] == str(domain)
+    domains = list(range(1, 101))
+    random.SystemRandom().shuffle(domains)
+    for domain in domains:
+        with open(Path(tempfile.gettempdir()) / f"gst_ros_test_domain_{domain}.lock", "a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield domain
+            return
+    pytest.fail("all hundred ROS domains are taken by other test runs")
