@@ -31,6 +31,7 @@ from gst_ros.reasoning.engine import ReasoningConfig
 
 IMAGE_TOPIC = "camera/image_raw"
 _SETTLE_S = 1.0
+_STABLE_S = 0.5
 
 
 class RosSession:
@@ -62,7 +63,7 @@ class RosSession:
         Raises:
             SessionError: One is missing, or there are two of one kind on this ROS domain.
         """
-        self._watch.wait_until_complete([self._player, self._memory], IMAGE_TOPIC, self._config.start_timeout_s)
+        self._wait_until_complete(_STABLE_S)
 
     def describe(self) -> Mapping[str, Any]:
         """The memory node's effective settings, as it says itself, and the transport."""
@@ -151,7 +152,13 @@ class RosSession:
         """Stop spinning. May be called twice."""
         self._watch.close()
 
+    def _wait_until_complete(self, stable_s: float) -> None:
+        peers = (self._player, self._memory)
+        self._watch.wait_until_complete(peers, IMAGE_TOPIC, self._config.start_timeout_s, stable_s)
+
     def _begin(self, label: str) -> None:
+        # A second player that has appeared meanwhile would be told to load and play as well.
+        self._wait_until_complete(0.0)
         # Unique, so that acknowledgements and frames of an earlier playback cannot be taken for this one's.
         self._clip_id = f"{label}#{uuid.uuid4().hex[:12]}"
         response = self._call(self._memory, self._reset, ResetMemory.Request(clip_id=self._clip_id))

@@ -99,7 +99,7 @@ class SystemWatch:
         self._news = 0  # counts notifications
         self._silence_timeout_s = silence_timeout_s
         self._failure: BaseException | None = None
-        self._executor = SingleThreadedExecutor()
+        self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
         self._spinner = threading.Thread(target=self._spin, name="spin", daemon=True)
 
@@ -113,24 +113,38 @@ class SystemWatch:
         if self._spinner.is_alive():
             self._spinner.join(timeout=2.0)
 
-    def wait_until_complete(self, peers: Sequence[Peer], image_topic: str, timeout_s: float) -> None:
+    def wait_until_complete(
+        self, peers: Sequence[Peer], image_topic: str, timeout_s: float, stable_s: float = 0.0
+    ) -> None:
         """Wait until all peers are there, once each, and one publisher feeds the image topic.
+
+        Args:
+            peers: The nodes that are needed.
+            image_topic: Where frames go from one to the other.
+            timeout_s: How long to wait.
+            stable_s: How long it must stay so. Discovery takes a moment to find a second system.
 
         Raises:
             SessionError: One is missing, or there are two of a kind on this ROS domain.
         """
-        trouble: list[str] = []
-
-        def complete() -> bool:
-            missing = [what for what in (peer.missing() for peer in peers) if what]
-            trouble[:] = missing or self._wrong_numbers(peers, image_topic)
-            return not trouble
-
         deadline = time.monotonic() + timeout_s
-        while not complete():
-            if time.monotonic() > deadline:
-                raise SessionError(f"{trouble[0]} (waited {timeout_s:g} s)", remedy=_domain_remedy())
-            self._wait_a_little(deadline)
+        complete_since: float | None = None
+        while True:
+            missing = [what for what in (peer.missing() for peer in peers) if what]
+            trouble = missing or self._wrong_numbers(peers, image_topic)
+            now = time.monotonic()
+            if trouble:
+                complete_since = None
+                if now > deadline:
+                    raise SessionError(f"{trouble[0]} (waited {timeout_s:g} s)", remedy=_domain_remedy())
+            else:
+                complete_since = now if complete_since is None else complete_since
+                if now - complete_since >= stable_s:
+                    return
+            # The graph gives no sign when it changes, so it is looked at a few times a second.
+            with self._changed:
+                self._changed.wait(0.1)
+            self._raise_failure()
 
     def wait(self, done: Callable[[], bool], peers: Sequence[Peer], what: str, timeout_s: float = float("inf")) -> None:
         """Wait until ``done()``; it is asked after every message and twice a second.
@@ -198,12 +212,6 @@ class SystemWatch:
         if not node.count_subscribers(topic) and not node.count_subscribers(f"{topic}/compressed"):
             return [f"nobody subscribes to topic {topic} or {topic}/compressed"]
         return []
-
-    def _wait_a_little(self, deadline: float) -> None:
-        # The graph gives no sign when it changes, so it is looked at a few times a second, for a bounded time.
-        with self._changed:
-            self._changed.wait(min(0.1, max(0.01, deadline - time.monotonic())))
-        self._raise_failure()
 
     def _spin(self) -> None:
         try:
