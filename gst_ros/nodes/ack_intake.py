@@ -52,8 +52,11 @@ class AckIntake:
         return self._subscription.topic_name
 
     def acknowledgers(self) -> int:
-        """How many publishers there are on the topic."""
-        return self._node.count_publishers(self.topic)
+        """How many publishers on the topic can be heard."""
+        with self._lock:
+            if hasattr(self._subscription, "get_publisher_count"):
+                return self._subscription.get_publisher_count()
+        return sum(self._heard(qos) for qos in self._offered())  # Humble to Jazzy cannot tell who is matched
 
     def take(self) -> list[tuple[str, int]]:
         """Return (clip_id, stamp_ns) of what has arrived since the last call, oldest first. From any thread."""
@@ -67,12 +70,10 @@ class AckIntake:
 
     def look(self) -> None:
         """Give way to acknowledgers that keep nothing for late subscribers; to be called twice a second or so."""
-        offered = [p.qos_profile for p in self._node.get_publishers_info_by_topic(self.topic)]
-        if not offered:
-            return
+        offered = self._offered()
         if any(qos.reliability == ReliabilityPolicy.BEST_EFFORT for qos in offered) and not self._warned:
             self._warned = True
-            self._node.get_logger().warn(
+            self._node.get_logger().warning(
                 f"{self.topic}: acknowledgements are sent best effort and do not arrive (make their publisher reliable)"
             )
         if self._durability == DurabilityPolicy.TRANSIENT_LOCAL and any(
@@ -82,6 +83,13 @@ class AckIntake:
             with self._lock:
                 self._node.destroy_subscription(self._subscription)
                 self._subscription = self._subscribe()
+
+    def _offered(self) -> list[QoSProfile]:
+        return [p.qos_profile for p in self._node.get_publishers_info_by_topic(self.topic)]
+
+    def _heard(self, qos: QoSProfile) -> bool:
+        latched = qos.durability != DurabilityPolicy.VOLATILE or self._durability == DurabilityPolicy.VOLATILE
+        return latched and qos.reliability != ReliabilityPolicy.BEST_EFFORT
 
     def _subscribe(self) -> Any:
         qos = QoSProfile(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
@@ -76,11 +77,7 @@ class CameraPlayerNode(Node):
         )
         if clip is not None:
             self._install(clip, self.config, clip[0].path.name, self.config.autoplay).result()
-        self.create_service(LoadClip, "~/load", self._on_load)
-        self.create_service(Trigger, "~/play", self._trigger(self._player.play))
-        self.create_service(Trigger, "~/pause", self._trigger(self._player.pause))
-        self.create_service(Trigger, "~/stop", self._trigger(self._player.stop))
-        self.create_service(Seek, "~/seek", self._on_seek)
+        self._offer_services()
 
     def destroy_node(self) -> None:
         """Stop playing, then take the node down."""
@@ -134,6 +131,17 @@ class CameraPlayerNode(Node):
     _last_state = State.IDLE
 
     # Services
+
+    def _offer_services(self) -> None:
+        # Reentrant: while one call waits (for a slow disk, say), the others are served.
+        group = ReentrantCallbackGroup()
+        player = self._player
+        assert player is not None
+        self.create_service(LoadClip, "~/load", self._on_load, callback_group=group)
+        self.create_service(Trigger, "~/play", self._trigger(player.play), callback_group=group)
+        self.create_service(Trigger, "~/pause", self._trigger(player.pause), callback_group=group)
+        self.create_service(Trigger, "~/stop", self._trigger(player.stop), callback_group=group)
+        self.create_service(Seek, "~/seek", self._on_seek, callback_group=group)
 
     async def _on_load(self, request: LoadClip.Request, response: LoadClip.Response) -> LoadClip.Response:
         try:

@@ -149,6 +149,6 @@ class CameraTopics:
                 )
             if event.total_count_change > 0 and text not in self._warned:
                 self._warned.add(text)
-                self._node.get_logger().warn(text)
+                self._node.get_logger().warning(text)
 
         return warn
