@@ -17,9 +17,10 @@ TOKEN = re.compile(
 BARE = re.compile(
     r"(?:(?:maybe|perhaps|possibly|probably|most likely|likely|definitely|so|thus|therefore|hence|it's|it is|i think"
     r"|i believe|i guess)[, ] ?){0,3}"
-    rf"(?:the )?(?:{NOUN} ?:? ?)?{OPEN}([A-Za-z]){SHUT}[.,:;!?)]{{0,2}}{SHUT}",
+    rf"(?:the )?(?:{NOUN} ?:? ?)?{OPEN}([A-Za-z]){SHUT}[.,;!?)]{{0,2}}{SHUT}",
     re.I,
 )
+HEADING = re.compile(rf"{NOUN} ?{OPEN}[A-Z]{SHUT}", re.I)
 LEAD = re.compile(
     rf"(?:(?:definitely|probably|likely|clearly|most likely|either|both|the|is|be)(?: |$)){{0,2}}"
     rf"(?:{NOUN} ?:? ?)?({OPEN})([A-Za-z])({SHUT})(?![\w'&]|-\w|\.\w)",
@@ -28,13 +29,13 @@ LEAD = re.compile(
 # What may follow a leading letter that opens an explanation. "A red path" is an article; "A because" is not.
 AFTER_LEAD = re.compile(
     rf"{SHUT}(?:$|\n|[.:;!)—-]|,| [-—(\"]"
-    r"| (?:because|since|as|due|for the reason|is|matches|best|fits|seems|looks|corresponds|rather|instead|over)\b)"
+    r"| (?:because|since|as|due|for the reason|rather|instead|over)\b)"
 )
 VERB_AFTER = re.compile(
     r" (?:is|was|are|has|have|had|does|do|did|can|could|would|will|should|must|might|may|cannot|because|since|as|and|or"
     r"|but|nor|not|in|on|at|to|by|if|than|then|while|which|that|who|the|with|matches|match|fits"
-    r"|shows|show|depicts|looks|look|seems|seem|appears|appear|corresponds|contains|lacks|fails|remains|starts|ends|best|most|also|only|too|wins|agrees"
-    r"|aligns|resembles|vs|versus|over|instead)\b"
+    r"|shows|show|depicts|looks|look|seems|seem|appears|appear|corresponds|contains|lacks|fails|remains"
+    r"|starts|ends|best|most|also|only|too|wins|agrees|aligns|resembles|vs|versus|over|instead)\b"
 )
 STRONG_CONTEXT = re.compile(rf"(?:\b{NOUN} ?:? ?{OPEN}|[(\[{{\"'])\Z", re.I)
 OTHER_THING = re.compile(
@@ -43,7 +44,11 @@ OTHER_THING = re.compile(
     r"|place|start|end|landmarks?|hall|wing|block|plan from) ?\Z",
     re.I,
 )
-JOIN = re.compile(rf"{SHUT} ?(?:,? ?(?:or|and|nor|and/or|as well as)|,|/|&|vs\.?|versus) ?(?:{NOUN} ?)?{OPEN}", re.I)
+JOIN = re.compile(
+    rf"{SHUT} ?(?:,? ?(?:or|and|nor|and/or|as well as)|,|/|&|vs\.?|versus)"
+    rf"(?: (?:maybe|perhaps|possibly|even|also))? ?(?:{NOUN} ?)?{OPEN}",
+    re.I,
+)
 PATH = re.compile(rf"{SHUT} ?(?:to|→|-|—|through|until) ?(?:{NOUN} ?|points? ?)?{OPEN}", re.I)
 
 FILL = (

@@ -60,6 +60,10 @@ class LetterReader:
             return parsed(letter, line)
         return unparsed(f"{letter} is not one of the options A to {self._allowed[-1]}", line)
 
+    def is_heading(self, line: str) -> bool:
+        """Whether it could head a paragraph about an option ("Option B"), as answers that were cut off end."""
+        return p.HEADING.fullmatch(line.strip()) is not None
+
     def final(self, text: str) -> ParsedAnswer | None:
         """The letter right after a marker, else the one that the following text chooses."""
         lead = p.LEAD.match(text)
@@ -97,7 +101,9 @@ class LetterReader:
         if len(bare_letters) > 1:
             return ambiguous("several letters stand alone", ", ".join(sorted(map(str, bare_letters))))
         if bare and bare[-1].matched == said[-1].text:
-            return bare[-1]
+            named = {letter for mention in mentions for letter in mention.letters}
+            if not self.is_heading(said[-1].text) or len(named) == 1:
+                return bare[-1]
         return self._praised_or_named(text, mentions)
 
     def _is_letter_not_word(self, text: str, lead: re.Match[str]) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 _ONES = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -154,7 +155,8 @@ def number_of_digits(digits: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def quantities(text: str, *, lengths: bool) -> list[Quantity]:
+@lru_cache(maxsize=8)  # several rules look at one sentence
+def quantities(text: str, *, lengths: bool) -> tuple[Quantity, ...]:
     """All numbers of a normalised text that are quantities of one kind or have no unit.
 
     Args:
@@ -178,11 +180,11 @@ def quantities(text: str, *, lengths: bool) -> list[Quantity]:
     if pending is not None:
         found.append(pending)
     wanted = LENGTHS_M if lengths else ANGLES_DEG
-    return [
+    return tuple(
         replace(q, value=q.value * wanted[q.unit]) if q.unit is not None else q
         for q in found
         if q.unit is None or q.unit in wanted
-    ]
+    )
 
 
 def _quantity(text: str, match: re.Match[str]) -> Quantity | None:
@@ -196,6 +198,8 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity | None:
             value += 0.5 if match["half"].endswith("half") else 0.25
     if value is None:
         return None
+    at_least = text[end : end + 1] == "+" and re.match(r"\+ ?[\d/-]", text[end : end + 3]) is None  # "10+ m"
+    end += at_least
     unit_match = _UNIT.match(text, end)
     unit = unit_match.lastgroup if unit_match else None
     after = text[end : end + 24]
@@ -219,7 +223,7 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity | None:
     bound = _BOUND_BEFORE.search(before)
     if bound and not (bound[0].startswith("<") and closed):
         problem = problem or "a bound is no value"
-    if text[end : end + 1] == "+" and not re.match(r"\+ ?[\d/-]", text[end : end + 3]):
+    if at_least:
         problem = problem or "a bound is no value"
     return Quantity(sign * value, start, end, unit, signed, problem, counts)
 

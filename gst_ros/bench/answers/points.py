@@ -88,6 +88,10 @@ class PointReader:
             return None
         return self._value(line, found[0])
 
+    def is_heading(self, line: str) -> bool:
+        """Never: nothing is headed by its number."""
+        return False
+
     def final(self, text: str) -> ParsedAnswer | None:
         """The last point of the first line that has one."""
         for line in text.split("\n"):

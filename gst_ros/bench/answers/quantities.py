@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,9 +24,10 @@ from gst_ros.bench.answers.parsed import ParsedAnswer, ambiguous, parsed, unpars
 from gst_ros.bench.answers.text import Statement, statements
 
 _PREFIX = re.compile(
-    r"[\s\"'(\[<{~≈=:,→—-]{0,6}(?:(?:approximately|about|around|roughly|approx\.?|circa|ca\.?|nearly|almost|exactly|i|it|this|that"
+    r"[\s\"'(\[<{~≈=:,→—<>≤≥-]{0,6}(?:(?:approximately|about|around|roughly|approx\.?|circa|ca\.?|nearly|almost|exactly|i|it|this|that"
     r"|i'd|it's|that's|think|believe|say|would|guess|estimate|is|be|at|so|thus|therefore|hence|the|my|your|its|an?"
     r"|estimated|final|answer|result|total|angle|distance|direction|bearing|orientation|heading|object|target|value|located|of"
+    r"|(?:more|less|greater|fewer) than|at (?:least|most)|over|under|within|up to|below|above"
     r"|距离|角度|方向|约|大约|是|为|,|:|=|~|≈|→|\()(?: ?)){0,9}[\s\"'(\[<{]{0,3}",
     re.I,
 )
@@ -110,6 +112,10 @@ class QuantityReader:
         if not _SUFFIX.fullmatch(_BRACKETS.sub("", rest)):
             return None
         return self._choose(line, found, head=main)
+
+    def is_heading(self, line: str) -> bool:
+        """Never: nothing is headed by its number."""
+        return False
 
     def final(self, text: str) -> ParsedAnswer | None:
         """The quantity that follows a marker: at its head, in its first sentence or line, or in what follows."""
@@ -221,7 +227,8 @@ class QuantityReader:
             return found
         kept = []
         for q in found:
-            span = next((span for span in spans if span[0] <= q.start and q.end <= span[1]), None)
+            at = bisect_right(spans, (q.start, len(sentence))) - 1
+            span = spans[at] if at >= 0 and q.end <= spans[at][1] else None
             inside = sentence[span[0] : q.start].lower() if span else ""
             other = "or" in re.findall(r"\w{1,12}", inside) and q.unit in (found[0].unit, None)
             metres = q.unit == "m" and found[0].unit not in ("m", None)

@@ -59,6 +59,10 @@ class Reader(Protocol):
         """Read a statement that is nothing but an answer; None when it is more, or none."""
         ...
 
+    def is_heading(self, line: str) -> bool:
+        """Whether a bare statement may also be the heading of a paragraph."""
+        ...
+
     def body(self, text: str, said: list[Statement]) -> ParsedAnswer | None:
         """Read running text (rule 5); None when it gives no answer."""
         ...
@@ -130,7 +134,12 @@ def _read_said(text: str, reader: Reader) -> ParsedAnswer | None:
 def _ends_a_list(said: list[Statement], bare: ParsedAnswer, reader: Reader) -> bool:
     before = said[-2]
     other = reader.bare(before.text) if before.whole_line else None
-    return other is not None and other.value not in (None, bare.value)
+    if other is not None and other.value not in (None, bare.value):
+        return True
+    if not reader.is_heading(said[-1].text):
+        return False
+    heads = (reader.bare(statement.text) for statement in said[:-1] if reader.is_heading(statement.text))
+    return any(head is not None and head.value not in (None, bare.value) for head in heads)
 
 
 def _read_markers(text: str, reader: Reader) -> ParsedAnswer | None:

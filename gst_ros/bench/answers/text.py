@@ -32,9 +32,10 @@ _CHARACTERS: dict[int, str | None] = {
     **{0x1F130 + i: chr(ord("A") + i) for i in range(26)},
     0x3002: ". ",
     0x2044: "/",
-    # Zero-width and direction marks, byte order mark, variation selectors, replacement character.
+    # Zero-width and direction marks, byte order mark, variation selectors.
     **dict.fromkeys([*range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2065), 0xFEFF, 0x00AD]),
     **dict.fromkeys([*range(0xFE00, 0xFE10)]),
+    0xFFFD: " ",  # a byte that was no text may have been anything
     0x2028: "\n",
     0x2029: "\n",
 }
