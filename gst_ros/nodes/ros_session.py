@@ -69,6 +69,11 @@ class RosSession:
         """The memory node's effective settings, as it says itself, and the transport."""
         names = [field.name for field in dataclasses.fields(ReasoningConfig)]
         response = self._call(self._memory, self._get_parameters, GetParameters.Request(names=names))
+        if len(response.values) != len(names):
+            raise SessionError(
+                f"node {self._memory.name} lacks parameters that this evaluator knows",
+                remedy="run nodes of one and the same version",
+            )
         values = {
             name: parameter_value_to_python(value)
             for name, value in zip(names, response.values, strict=True)
@@ -181,8 +186,8 @@ class RosSession:
             ours = True
             progress(player.position_s, duration_s)
             now = (player.frames_sent, memory.frames_received)
-            waits_for_memory = player.frames_unacknowledged or not player.frames_sent
-            if now != moved or not waits_for_memory:
+            waits = player.mode == "lockstep" and (player.frames_unacknowledged or not player.frames_sent)
+            if now != moved or not waits:
                 moved_at, moved = time.monotonic(), now
             stalled = time.monotonic() - moved_at > self._config.stall_timeout_s
             return stalled or player.state in (PlayerStatus.FINISHED, PlayerStatus.FAILED)
