@@ -327,6 +327,21 @@ def test_incompatible_qos_is_said_with_topic_and_remedy(world, video, capfd):
     assert world.images == []
 
 
+@pytest.mark.parametrize("mode", ["realtime", "lockstep"])
+def test_playing_to_nobody_is_said_with_the_topic(world, video, capfd, mode):
+    """A misspelt topic must not look like an empty result."""
+    world.consume(BEST_EFFORT, topic="camera/imgae_raw")
+    world.start(path=str(video), mode=mode, loop=True, start_wait_s=0.2)
+    heard = ""
+
+    def warned() -> bool:
+        nonlocal heard
+        heard += capfd.readouterr().err
+        return "nobody subscribes to /camera/image_raw (check topic names" in heard
+
+    world.wait(warned)
+
+
 def test_late_subscribers_get_the_status_and_latched_frames(world, video):
     world.start(path=str(video), rate=100.0, qos_durability="transient_local", qos_reliability="reliable", qos_depth=3)
     world.wait_for(PlayerStatus.FINISHED)

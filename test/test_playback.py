@@ -170,6 +170,7 @@ def test_real_time_gives_a_first_subscriber_a_moment():
     alone.peers = Peers(subscribers=0)
     alone.playback.play(alone.now_s)
     assert alone.run()[0] == (pytest.approx(1.0, abs=0.03), 0)
+    assert alone.playback.message == "nobody subscribes to camera/image_raw"
 
 
 # Lockstep

@@ -320,6 +320,7 @@ class Playback:
         if not lockstep:
             if peers.subscribers or waited_s >= self.config.start_wait_s:
                 self._greeted = True
+                self.message = "" if peers.subscribers else f"nobody subscribes to {peers.image_topic}"
             return None if self._greeted else Wait(_PEER_POLL_S)
         problem = None
         if not peers.subscribers:

@@ -65,7 +65,9 @@ class CameraPlayerNode(Node):
         self._topics = CameraTopics(self, self.config)
         self._topics.offer(lockstep=self.config.mode == "lockstep", window=self.config.window)
         self._acks = AckIntake(self)
-        self.create_timer(_LOOK_PERIOD_S, self._acks.look)
+        self._report = PlayerReport()
+        self._noticed = self._warned = ""
+        self.create_timer(_LOOK_PERIOD_S, self._look)
         origin = self.config.stamp_origin
         if origin == "auto":
             origin = "continuous" if self.config.publish_clock else "media"
@@ -107,9 +109,9 @@ class CameraPlayerNode(Node):
     def report(self, report: PlayerReport) -> None:
         """Publish the status; log the ends; end the node where that is asked for."""
         self._status_publisher.publish(_status_message(report, self._now_ns()))
-        if report.state == self._last_state:
+        before, self._report = self._report, report
+        if report.state == before.state:
             return
-        self._last_state = report.state
         if report.state == State.FAILED:
             self.get_logger().error(f"{report.path}: {report.message}")
         elif report.state == State.FINISHED:
@@ -127,8 +129,6 @@ class CameraPlayerNode(Node):
         if rclpy.ok(context=self.context):
             self.get_logger().fatal("".join(traceback.format_exception(error)))
             finish(self, 1)
-
-    _last_state = State.IDLE
 
     # Services
 
@@ -226,6 +226,18 @@ class CameraPlayerNode(Node):
             + (", uncalibrated" if calibration is None else f", fx {calibration.fx:.1f}")
         )
         return self._player.load(clip, clip_id, config, autoplay=autoplay)
+
+    def _look(self) -> None:
+        self._acks.look()
+        if self._report.state == State.PLAYING:
+            self._warn_if_it_lasts(self._report.message)
+
+    def _warn_if_it_lasts(self, message: str) -> None:
+        # Discovery takes a moment: only what is still so at the second look deserves a warning.
+        if message and message == self._noticed and message != self._warned:
+            self.get_logger().warning(f"{message} (check topic names, namespaces and ROS_DOMAIN_ID)")
+            self._warned = message
+        self._noticed = message
 
     def _on_change(self, config: CameraPlayerConfig) -> None:
         self.config = config
