@@ -175,6 +175,8 @@ TASKS_BY_KIND = pytest.mark.parametrize("task", KINDS, ids=lambda task: task.ans
         "Answer: {right}\nAnswer:",  # cut off
         "I cannot determine it exactly.\nBest guess: {right}",
         "I think so.\n{right}",
+        "{right}\nI cannot determine it exactly.",
+        "Answer: {right}, but I cannot tell exactly.",
     ],
 )
 def test_order(task: Task, text: str) -> None:

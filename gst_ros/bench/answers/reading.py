@@ -5,7 +5,8 @@
 2. An explicit final answer wins over everything, the last one first: ``<answer>…</answer>``, ``\\boxed{…}`` and box
    tokens before words such as "Final answer:", "the correct option is", "I choose". If it holds a refusal or is
    ambiguous, that is the result; if it holds nothing that can be read, the one before it is tried.
-3. A refusal ("I cannot determine…", "unknown", "N/A") ends the search, unless the last line after it is a bare answer.
+3. A refusal ("I cannot determine…", "unknown", "N/A") ends the search, unless the last line after it is a bare answer,
+   or a bare answer opened the text and the rest only doubts it.
 4. The last line, when it is nothing but an answer, and does not end a list of different ones.
 5. The rules of the kind: an answer that opens the text and is then explained; the last statement that gives one;
    a single one in all. Different answers with no rule to choose between them are ambiguous.
@@ -37,7 +38,7 @@ _REFUSAL = re.compile(
     r"\b(?:tell|determined?|say|answer|estimate|provide|infer|calculate|compute|know|known|measure|give|decide|judge"
     r"|deduce|conclude|assess|pinpoint|locate|choose|select|assist|help|comply)\b"
     r"|\b(?:unknown|undetermined|indeterminate|not_available|not applicable|unanswerable|no answer|no idea)\b"
-    r"|\b(?:insufficient|not enough|no) (?:information|data|evidence|context)\b"
+    r"|(?:\binsufficient|\bno|(?:\bnot|n't) (?:have )?(?:enough|sufficient)) (?:information|data|evidence|context)\b"
     r"|\bnone of (?:the|these|them|those)\b|\bi'?m sorry\b|\bno valid (?:answer|option)\b",
     re.I,
 )
@@ -123,6 +124,9 @@ def _read_said(text: str, reader: Reader) -> ParsedAnswer | None:
     if refusals:
         if bare is not None and refusals[-1] < len(said) - 1 and bare.value is not None:
             return bare
+        opening = reader.bare(said[0].text) if refusals[0] > 0 else None
+        if opening is not None and opening.value is not None:
+            return replace(opening, note="; ".join(filter(None, (opening.note, "followed by doubts"))))
         return unparsed("refused to answer", said[refusals[-1]].text[:200])
     if bare is not None:
         if _ends_a_list(said, bare, reader):
@@ -150,11 +154,19 @@ def _read_markers(text: str, reader: Reader) -> ParsedAnswer | None:
                 continue
             result = reader.final(part)
             first = statements(part)[0].text
-            if (result is None or result.value is None) and refuses(first):
+            if refuses(first) and not _comes_first(result, first):
                 return unparsed("refused to answer", first[:200])
             if result is not None:
                 return result
     return None
+
+
+def _comes_first(result: ParsedAnswer | None, sentence: str) -> bool:
+    """Whether an answer is given before the doubt ("13.2, but I cannot tell exactly")."""
+    refusal = _REFUSAL.search(sentence)
+    if result is None or result.value is None or refusal is None:
+        return False
+    return 0 <= sentence.find(result.matched) < refusal.start()
 
 
 def _tagged(text: str) -> list[str]:
