@@ -43,7 +43,6 @@ _VULGAR = {"½": ".5", "¼": ".25", "¾": ".75"}
 _VULGAR_FRACTION = re.compile(r"(\d?)([½¼¾])")
 _THIN_GROUPS = re.compile(r"(?<=\d)[\u00a0\u202f\u2009](?=\d{3}(?!\d))")
 
-_SPACES = re.compile(r"[^\S\n]+")
 _LATEX_TEXT = re.compile(
     r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|boldsymbol|bf) ?\{([^{}]{0,120})\}"
 )
@@ -104,14 +103,22 @@ def normalise(text: str) -> str:
         text = html.unescape(text)
     if not text.isascii():
         text = _fold_characters(text)
-    text = _SPACES.sub(" ", text.replace("\r", "\n"))
+    text = _single_spaces(text.replace("\r", "\n"))
     text = _NOT_AVAILABLE.sub(" not_available ", text)
-    text = _plain_latex(text)
-    text = _BOXED.sub(lambda m: f"\n<answer>{m[1] if m[1] is not None else m[2]}</answer>\n", text)
-    text = _SPECIAL_TOKEN.sub(" ", _STRUCK.sub(" ", text))
+    # The tests for a character only spare a pass over texts that have none of it.
+    if "\\" in text or "$" in text or "^" in text:
+        text = _plain_latex(text)
+    if "\\" in text or "<|" in text:
+        text = _BOXED.sub(lambda m: f"\n<answer>{m[1] if m[1] is not None else m[2]}</answer>\n", text)
+    if "<" in text or "~~" in text or "[" in text:
+        text = _SPECIAL_TOKEN.sub(" ", _STRUCK.sub(" ", text))
     text = _SPOKEN_POINT.sub(".", _MARKUP.sub("", _TIMES.sub("×", text)))
-    lines = (_SPACES.sub(" ", line).strip() for line in _ARROW.sub("→", text).split("\n"))
+    lines = _single_spaces(_ARROW.sub("→", text)).split("\n")
     return "\n".join(_BULLET.sub("", line, count=1) if _BULLET.match(line) else line for line in lines if line)
+
+
+def _single_spaces(text: str) -> str:
+    return "\n".join(" ".join(line.split()) for line in text.split("\n"))
 
 
 def _fold_characters(text: str) -> str:
@@ -125,8 +132,6 @@ def _fold_characters(text: str) -> str:
 
 
 def _plain_latex(text: str) -> str:
-    if "\\" not in text and "$" not in text and "^" not in text:
-        return text
     text = _LATEX_DEGREE.sub("°", text)
     for name, sign in _LATEX_NAMES.items():
         text = text.replace(name, sign)
