@@ -43,7 +43,7 @@ class Task:
         answer_form: What the prompt asks for, for people.
         chance_percent: Expected score of uniformly random answers, 0 to 100; None where it depends on the truths.
         chance_note: Where that number comes from.
-        images: Number of images that go with the question (query view, top-down image, options).
+        images: Smallest number of images that the question needs (query view, top-down image, options).
         needs_video: Whether the question is about a video.
         spellings: Other names under which the task is met.
     """
