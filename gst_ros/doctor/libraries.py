@@ -67,7 +67,7 @@ def _furniture() -> Finding:
         detail = f"no *.sh3f in {folder}"
         return Finding("furniture", "missing", detail, remedy=remedy)
     size_mb = sum(archive.stat().st_size for archive in archives) / 1e6
-    return Finding("furniture", "ok", f"{len(archives)} catalogues, {size_mb:.0f} MB in {folder}")
+    return Finding("furniture", "ok", f"catalogues: {len(archives)}, {size_mb:.0f} MB in {folder}")
 
 
 def hub_cache_dir() -> Path:
