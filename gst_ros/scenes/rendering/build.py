@@ -70,11 +70,20 @@ def _instances(place: Place, catalogue: Catalogue | None) -> Iterator[tuple[str,
         glow = plain(1.0, 0.99, 0.95, emissive=1.0)
         yield f"{STRUCTURE}lamp/{number}", disc((x, y, z + 0.03), 0.16, glow, up=False), True
     for thing in place.objects:
-        yield thing.id, _object_mesh(thing, catalogue), thing.mount == "ceiling"
+        yield thing.id, object_mesh(thing, catalogue), thing.mount == "ceiling"
     yield from _outer_ground(place)
 
 
-def _object_mesh(thing: PlacedObject, catalogue: Catalogue | None) -> Mesh:
+def object_mesh(thing: PlacedObject, catalogue: Catalogue | None) -> Mesh:
+    """The triangles of one object where it stands, frame ``map``.
+
+    Args:
+        thing: The object.
+        catalogue: Where its model comes from, unless it is built in.
+
+    Raises:
+        SceneError: Its model is unknown.
+    """
     if thing.model.startswith(PREFIX):
         return builtin_mesh(thing.model, thing.size_m).transformed(object_matrix(thing), thing.tint)
     if catalogue is None:

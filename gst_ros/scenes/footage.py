@@ -1,0 +1,209 @@
+"""Videos: written from rendered frames, and made again from a finished video with a mark or as a cutting.
+
+Frames go to H.264 (libx264, yuv420p) in mp4, as the official videos do. One encoder thread and no time of day in the
+file: the same frames give the same bytes.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+
+import av
+import av.error
+import numpy as np
+from numpy.typing import NDArray
+
+from gst_ros.scenes.instances import VISIBLE_PIXELS, Track
+from gst_ros.scenes.place import SceneError
+
+Image = NDArray[np.uint8]
+
+DEFAULT_CRF = 20
+GROUP_SECONDS = 5
+MARK_COLOUR = (255, 0, 0)
+MARK_WIDTH_PX = 4
+MARK_MARGIN_PX = 3
+
+
+class VideoWriter:
+    """Writes frames to an mp4 file; a context manager.
+
+    Args:
+        file: Where to.
+        width: Pixels, even.
+        height: Pixels, even.
+        fps: Frames per second.
+        crf: Constant rate factor of x264: 0 is lossless, 20 is good, 30 is small.
+
+    Raises:
+        SceneError: The size is odd, or the file cannot be written (no space, no permission).
+    """
+
+    def __init__(self, file: Path, width: int, height: int, fps: float, crf: int = DEFAULT_CRF) -> None:
+        if width % 2 or height % 2:
+            raise SceneError(f"{width}x{height} is odd; H.264 wants even numbers of pixels", field="video size")
+        self._file = file
+        self._output = av.open(str(file), "w", format="mp4", container_options={"fflags": "+bitexact"})
+        rate = Fraction(fps).limit_denominator(1000)
+        self._stream = self._output.add_stream("libx264", rate=rate)
+        self._stream.width, self._stream.height = width, height
+        self._stream.pix_fmt = "yuv420p"
+        self._stream.codec_context.time_base = 1 / rate
+        self._stream.codec_context.thread_count = 1
+        group = str(max(1, round(GROUP_SECONDS * fps)))
+        self._stream.options = {"crf": str(crf), "preset": "medium", "threads": "1", "g": group}
+        self._count = 0
+        self._closed = False
+
+    def write(self, rgb: Image) -> None:
+        """Append a frame.
+
+        Args:
+            rgb: H x W x 3 bytes.
+        """
+        frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(rgb), format="rgb24")
+        frame.pts = self._count
+        self._count += 1
+        self._mux(frame)
+
+    def close(self) -> None:
+        """Finish the file. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self._count:
+                self._output.mux(self._stream.encode(None))
+            self._output.close()
+        except (OSError, av.error.FFmpegError) as error:
+            raise disk_error(error, self._file) from error
+
+    def __enter__(self) -> VideoWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _mux(self, frame: av.VideoFrame) -> None:
+        try:
+            self._output.mux(self._stream.encode(frame))
+        except (OSError, av.error.FFmpegError) as error:
+            raise disk_error(error, self._file) from error
+
+
+def disk_error(error: Exception, file: Path) -> SceneError:
+    """The error to show when a file cannot be written.
+
+    Args:
+        error: What the system said.
+        file: The file.
+    """
+    number = getattr(error, "errno", None)
+    full = number in (errno.ENOSPC, errno.EDQUOT)
+    problem = "no space left on the disk" if full else f"cannot be written: {getattr(error, 'strerror', None) or error}"
+    remedy = "free some and run the same command again: it goes on where it stopped" if full else None
+    return SceneError(problem, file=file, remedy=remedy)
+
+
+def read_frames(file: Path) -> Iterator[Image]:
+    """All frames of a video that this module wrote.
+
+    Yields:
+        H x W x 3 bytes.
+    """
+    with av.open(str(file)) as container:
+        stream = container.streams.video[0]
+        stream.codec_context.thread_count = 1
+        for frame in container.decode(stream):
+            yield frame.to_ndarray(format="rgb24")
+
+
+def mark_video(
+    source: Path,
+    file: Path,
+    track: Track,
+    *,
+    fps: float,
+    crf: int = DEFAULT_CRF,
+    least_pixels: int = VISIBLE_PIXELS,
+) -> None:
+    """Make a video again with a red rectangle round an object, in every frame that shows it.
+
+    Args:
+        source: The video.
+        file: Where to.
+        track: Where the video shows the object.
+        fps: Frames per second of the video.
+        crf: See :class:`VideoWriter`.
+        least_pixels: Frames with fewer pixels of the object stay unmarked.
+    """
+    shown = track.pixels >= least_pixels
+    boxes = {int(f): tuple(int(v) for v in b) for f, b in zip(track.frames[shown], track.boxes[shown], strict=True)}
+    writer: VideoWriter | None = None
+    try:
+        for number, rgb in enumerate(read_frames(source)):
+            writer = writer or VideoWriter(file, rgb.shape[1], rgb.shape[0], fps, crf)
+            if number in boxes:
+                draw_mark(rgb, boxes[number])
+            writer.write(rgb)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def draw_mark(rgb: Image, box: tuple[int, ...]) -> None:
+    """Draw a hollow red rectangle into an image.
+
+    Its edges lie on even pixels and are four pixels wide, so that the half resolution of a video's colour keeps them
+    pure. Where the box meets the border of the image, the rectangle is cut off by it.
+
+    Args:
+        rgb: H x W x 3 bytes, changed in place.
+        box: First column, first row, last column, last row of the object's pixels.
+    """
+    height, width = rgb.shape[:2]
+    margin, line = MARK_MARGIN_PX, MARK_WIDTH_PX
+    left, top = (_even(v - margin - line) for v in box[:2])
+    right, bottom = (_even(v + margin + line + 1) for v in box[2:])
+    outer = (max(left, 0), max(top, 0), min(right, width), min(bottom, height))
+    for x0, y0, x1, y1 in (
+        (left, top, right, top + line),
+        (left, bottom - line, right, bottom),
+        (left, top, left + line, bottom),
+        (right - line, top, right, bottom),
+    ):
+        rgb[max(y0, outer[1]) : max(0, min(y1, outer[3])), max(x0, outer[0]) : max(0, min(x1, outer[2]))] = MARK_COLOUR
+
+
+def cut_video(source: Path, file: Path, first: int, last: int, *, fps: float, crf: int = DEFAULT_CRF) -> None:
+    """Make a stretch of a video a video of its own.
+
+    Args:
+        source: The video.
+        file: Where to.
+        first: Number of the first frame.
+        last: Number of the last frame, included.
+        fps: Frames per second.
+        crf: See :class:`VideoWriter`.
+    """
+    writer: VideoWriter | None = None
+    try:
+        for number, rgb in enumerate(read_frames(source)):
+            if number > last:
+                break
+            if number >= first:
+                writer = writer or VideoWriter(file, rgb.shape[1], rgb.shape[0], fps, crf)
+                writer.write(rgb)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _even(value: int) -> int:
+    return value - value % 2
