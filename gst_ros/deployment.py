@@ -162,8 +162,11 @@ def describe_eval(options: EvalOptions) -> Deployment:
     from_options = {EVALUATOR: evaluator, SPATIAL_REASONING: memory}
     parameters = _merge(options.parameter_files, from_options, options.overrides)
     if "mode" in parameters[EVALUATOR]:
-        # The player offers the QoS of its mode from the start, so that nobody has to match twice.
-        parameters[CAMERA_PLAYER].setdefault("mode", parameters[EVALUATOR]["mode"])
+        # Both ends have the QoS of the mode from the start, so that nobody has to match twice.
+        mode = parameters[EVALUATOR]["mode"]
+        parameters[CAMERA_PLAYER].setdefault("mode", mode)
+        if mode == "realtime":
+            parameters[SPATIAL_REASONING].setdefault("image_reliability", "best_effort")
     nodes = tuple(NodeSpec(executable=name, name=name, parameters=parameters[name]) for name in NODE_NAMES)
     return Deployment(nodes=nodes, ending=EVALUATOR, output=Path(_absolute(options.output) or "."))
 

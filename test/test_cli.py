@@ -147,6 +147,7 @@ def test_the_bundled_questions_are_the_default_and_the_run_folder_is_named(tmp_p
         (["--set", "spatial_reasoning.answerer_seed=y"], "answerer_seed"),
         (["--params", "nowhere.yaml"], "nowhere.yaml"),
         (["--rate", "0"], "rate"),
+        (["--mode", "realtime"], "leave out --no-ros"),
         (["--mode", "lockstop"], "lockstep"),
         (["--answerer", "scripted"], "answers_file"),
         (["--set", "evaluator.scoring=nowhere.yaml"], "nowhere.yaml"),

@@ -54,6 +54,14 @@ def test_options_reach_the_node_that_they_concern(tmp_path: Path) -> None:
     assert {name: evaluator[name] for name in expected} == expected
 
 
+def test_both_ends_of_the_image_topic_are_set_to_the_mode(tmp_path: Path) -> None:
+    base = EvalOptions(questions=tmp_path, output=tmp_path)
+    assert describe_eval(base).node("camera_player").parameters["mode"] == "lockstep"
+    realtime = describe_eval(EvalOptions(**{**vars(base), "mode": "realtime"}))
+    assert realtime.node("camera_player").parameters["mode"] == "realtime"
+    assert realtime.node("spatial_reasoning").parameters["image_reliability"] == "best_effort"
+
+
 def test_later_sources_win(tmp_path: Path) -> None:
     first = write(tmp_path, "/**:\n  ros__parameters: {answerer_seed: 1, answerer: a}\n", "1.yaml")
     second = write(tmp_path, "spatial_reasoning:\n  ros__parameters: {answerer_seed: 2, answerer: b}\n", "2.yaml")

@@ -68,7 +68,8 @@ def log(tmp_path: Path, name: str) -> str:
 @pytest.mark.parametrize("code", [0, 2, 3, 130])
 def test_the_ending_nodes_exit_code_is_the_runs(run, tmp_path: Path, code: int) -> None:
     waits = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'up')!r}): time.sleep(0.01)\n"
-    beside = UNTIL_INTERRUPTED.replace("try:", f"open({str(tmp_path / 'up')!r}, 'w').close()\ntry:", 1)
+    up = f"    open({str(tmp_path / 'up')!r}, 'w').close()"
+    beside = UNTIL_INTERRUPTED.replace("    time.sleep", f"{up}\n    time.sleep", 1)
     assert run(camera_player=beside, evaluator=f"{waits}raise SystemExit({code})") == code
     assert log(tmp_path, "camera_player") == "[INFO] ready\ninterrupted\n"
 
@@ -133,8 +134,9 @@ def test_what_a_node_has_started_ends_with_it(run, tmp_path: Path) -> None:
 def test_a_signal_stops_the_ending_node_first_while_the_others_still_live(run, tmp_path: Path, signum: int) -> None:
     finishing = (
         "import time, os\n"
-        f"open({str(tmp_path / 'up')!r}, 'w').close()\n"
-        "try: time.sleep(600)\n"
+        "try:\n"
+        f"    open({str(tmp_path / 'up')!r}, 'w').close()\n"
+        "    time.sleep(600)\n"
         f"except KeyboardInterrupt: os.kill(int(open({str(tmp_path / 'pid')!r}).read()), 0)\n"
         f"open({str(tmp_path / 'finished')!r}, 'w').close()\n"
     )

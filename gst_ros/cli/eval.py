@@ -123,12 +123,15 @@ def evaluate_in_process(deployment: Deployment) -> int:
     """
     from gst_ros.deployment import SPATIAL_REASONING
     from gst_ros.environment import software_versions
+    from gst_ros.errors import ConfigError
     from gst_ros.evaluation.local import LocalSession, reasoning_config
     from gst_ros.evaluation.loop import run_evaluation
     from gst_ros.evaluation.progress import terminal_progress
     from gst_ros.evaluation.stopping import Stopped, StopSignals
 
     config = evaluation_config(deployment)
+    if config.mode == "realtime":
+        raise ConfigError("frames are lost in real time over ROS only", field="mode", remedy="leave out --no-ros")
     reasoning, unused = reasoning_config(deployment.node(SPATIAL_REASONING).parameters)
     if unused:
         click.echo(f"gst: without ROS these parameters mean nothing: {', '.join(unused)}", err=True)

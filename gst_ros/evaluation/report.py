@@ -69,8 +69,14 @@ def write_summary(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig
     score = score_run(data, scoring)
     missing = sum(question.uid not in data.answered for question in questions.questions)
     skipped_late = sum(skip.uid in {q.uid for q in questions.questions} for skip in score.skipped)
-    complete = missing <= skipped_late
-    run.write_summary({**summary(score, data.videos), "complete": complete, "answerer": dict(run.header.answerer)})
+    run.write_summary(
+        {
+            **summary(score, data.videos),
+            "frames_dropped": _frames_dropped(run),
+            "complete": missing <= skipped_late,
+            "answerer": dict(run.header.answerer),
+        }
+    )
     return score
 
 
@@ -83,8 +89,14 @@ def print_score(score: RunScore, run: RunFolder) -> None:
     videos = summary(score, run.data.videos)
     lines = [
         *skip_reasons(score),
-        f"frames: {videos['frames_sent']} sent, {videos['frames_received']} received",
+        f"frames: {videos['frames_sent']} sent, {videos['frames_received']} received, {_frames_dropped(run)} dropped",
         f"records, summary and official result files: {run.path}",
     ]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _frames_dropped(run: RunFolder) -> int:
+    """Frames dropped in the last playback of each video; only real time drops any."""
+    last = {video["video"]: int(video["frames_dropped"]) for video in run.data.videos}
+    return sum(last.values())

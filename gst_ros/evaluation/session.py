@@ -49,7 +49,7 @@ class Playback:
     def lossless(self) -> bool:
         """Whether every frame arrived exactly once and in order."""
         same = self.frames_sent == self.frames_received and self.sent_sha256 == self.received_sha256
-        return same and self.frames_refused == 0
+        return same and self.frames_refused == 0 and self.frames_dropped == 0
 
 
 @dataclass(frozen=True)
