@@ -171,19 +171,25 @@ torch_words() {
     if have_gpu; then echo "build for its GPU"; else echo "CPU build: no NVIDIA GPU here"; fi
 }
 
-# PyPI's Linux build for x86_64 is for CUDA and takes gigabytes; without a GPU a CPU build is looked for first.
 install_torch() {
+    install_torch_itself || return 1
+    # Python compiles the few of its thousands of modules that are used; compiling all of them takes minutes.
+    pip_install --no-compile "torch==$torch_version" "transformers>=4.57"
+}
+
+# PyPI's Linux build for x86_64 is for CUDA and takes gigabytes; without a GPU a CPU build is looked for first.
+install_torch_itself() {
     if have_gpu || [ "$(uname -m)" != x86_64 ]; then
         need_disk_gb 8 || return 1
-        pip_install "torch==$torch_version" "transformers>=4.57"
+        pip_install "torch==$torch_version"
         return
     fi
     need_disk_gb 2 || return 1
-    pip_install "torch==$torch_version+cpu" "transformers>=4.57" && return
+    pip_install "torch==$torch_version+cpu" && return
     if "$venv/bin/python" -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + "/torch/", timeout=5)' "$torch_cpu_index"; then
-        pip_install --extra-index-url "$torch_cpu_index" "torch==$torch_version+cpu" "transformers>=4.57" && return
+        pip_install --extra-index-url "$torch_cpu_index" "torch==$torch_version+cpu" && return
     fi
     echo "No CPU build is to be had from here; taking the CUDA build, which runs on the CPU as well."
     need_disk_gb 8 || return 1
-    pip_install "torch==$torch_version" "transformers>=4.57"
+    pip_install "torch==$torch_version"
 }

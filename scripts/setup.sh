@@ -166,8 +166,7 @@ show_seconds() {
 pip_install() {
     local constraints=()
     if [ -e "$state/constraints.txt" ]; then constraints=(--constraint "$state/constraints.txt"); fi
-    # Python compiles what it imports; compiling all of transformers beforehand takes longer than all the rest.
-    "$venv/bin/python" -m pip --disable-pip-version-check --no-input install --no-compile "${constraints[@]}" "$@"
+    "$venv/bin/python" -m pip --disable-pip-version-check --no-input install "${constraints[@]}" "$@"
 }
 
 install_packages() {
