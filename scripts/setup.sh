@@ -181,7 +181,7 @@ install_packages() {
         pip_install "scikit-build-core>=0.10" ninja || return 1
         if ! command -v cmake >/dev/null; then pip_install "cmake>=3.20,<4" || return 1; fi
     fi
-    pip_install --no-build-isolation --editable "${root}[dev]"
+    pip_install --no-build-isolation --editable "${root}[dev,scenes]"
 }
 
 build_interfaces() {

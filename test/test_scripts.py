@@ -122,7 +122,7 @@ def test_set_up_makes_everything_once(checkout: Checkout) -> None:
     asked = checkout.asked()
     assert [line.split()[0] for line in asked].count("venv") == 1
     assert any(line.endswith("ros-wheels.txt") for line in asked)
-    assert any(line.endswith("[dev]") for line in asked)
+    assert any(line.endswith("[dev,scenes]") for line in asked)
     assert any(line.endswith("gst_interfaces") for line in asked)
     assert any("transformers" in line for line in asked)
     assert (checkout.root / ".venv" / "COLCON_IGNORE").exists()
