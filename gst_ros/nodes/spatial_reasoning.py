@@ -70,6 +70,12 @@ class SpatialReasoningNode(LifecycleNode):
         if self.config.autostart:
             self._start()
 
+    def destroy_node(self) -> None:
+        """Stop, then take the node down."""
+        # An answering thread that went on would keep the node, and with it 35 MB of shared memory on disk, for good.
+        self._stop()
+        super().destroy_node()
+
     # Lifecycle
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -90,10 +96,12 @@ class SpatialReasoningNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to take frames in and to answer."""
         assert self._memory is not None
+        # Not self: a thread that is still answering when the process ends would keep the whole node.
+        logger = self.get_logger()
         self._desk = AnswerDesk(
             self._memory.answer,
             self.config.question_limit,
-            log_defect=lambda text: self.get_logger().error(text),
+            log_defect=lambda text: logger.error(text),
             on_unanswered=self._memory.count_unanswered,
         )
         self._intake = ImageIntake(self, self.config, self._take_in(), self._memory.count_dropped)
