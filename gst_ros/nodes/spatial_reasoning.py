@@ -60,12 +60,14 @@ class SpatialReasoningNode(LifecycleNode):
         ConfigError: A parameter is unknown or wrong, or the answerer cannot be made.
     """
 
+    # Of the class, because rclpy also destroys a node whose making has failed.
+    _desk: AnswerDesk | None = None
+    _intake: ImageIntake | None = None
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **kwargs)
         self.config = declare(self, SpatialReasoningConfig)
         self._memory: SpatialMemory | None = None
-        self._desk: AnswerDesk | None = None
-        self._intake: ImageIntake | None = None
         self._entities: list[tuple[Any, Any]] = []
         if self.config.autostart:
             self._start()
