@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.scenes.place import SceneError
+from gst_ros.scenes.rendering import builtin_fittings
 from gst_ros.scenes.rendering.materials import PIXELS, Surface, noise, surface
 from gst_ros.scenes.rendering.mesh import Material, Mesh, merge
 from gst_ros.scenes.rendering.shapes import box, plain, polygon, quad
@@ -309,4 +310,5 @@ _KINDS: dict[str, Callable[[np.random.Generator, Size], Mesh]] = {
     "sofa": _sofa,
     "table": _table,
     "tree": _tree,
+    **builtin_fittings.KINDS,
 }
