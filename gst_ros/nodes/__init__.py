@@ -12,3 +12,9 @@ Shared by them:
 - ``process``: the ``main()`` of every node.
 - ``image_messages``: numpy arrays to and from ``sensor_msgs``.
 """
+
+from gst_ros.environment import load_interfaces
+
+# Before any node makes a publisher: beside a ROS installation, the interfaces built by scripts/setup.sh lie in a
+# Python environment, on no library path.
+load_interfaces()
