@@ -27,8 +27,10 @@ def _ros() -> Finding:
     source = ros_source()
     if source is None:
         return Finding("ROS 2", "missing", "rclpy is not installed", True, _WITHOUT_ROS)
-    text, problem = try_import("rclpy")
+    text, problem = try_import("rclpy", "module.__file__")
     where = f"wheels in {sys.prefix}" if source == "wheels" else "installation"
+    if source == "installation" and text is not None:
+        where = f"installation in {_prefix(Path(text), 'rclpy')}"
     if text is None:
         return Finding("ROS 2", "missing", f"{where}, but rclpy does not load: {problem}", True, _WITHOUT_ROS)
     return Finding("ROS 2", "ok", f"{ros_distro() or 'unknown distribution'}, {where}", True)
@@ -92,13 +94,17 @@ def _interfaces() -> Finding:
     if text is None:
         remedy = f"{_SET_UP}, or build it with colcon and source its workspace"
         return Finding(subject, "missing", f"does not load: {problem}", True, remedy)
-    # <prefix>/lib/python3.x/site-packages/gst_interfaces/srv/__init__.py
-    share = Path(text).parents[5] / "share" / "gst_interfaces"
-    stale = stale_interfaces(share)
+    prefix = _prefix(Path(text), subject)
+    stale = stale_interfaces(prefix / "share" / subject)
     if stale:
         detail = f"built from other sources than this checkout's: {', '.join(stale)}"
         return Finding(subject, "warning", detail, remedy=f"build it again: {_SET_UP}, or colcon build")
-    return Finding(subject, "ok", f"in {Path(text).parents[5]}", True)
+    return Finding(subject, "ok", f"in {prefix}", True)
+
+
+def _prefix(module: Path, package: str) -> Path:
+    """The ament prefix that a Python module is installed in; its folder when there is none."""
+    return next((folder for folder in module.parents if (folder / "share" / package).is_dir()), module.parent)
 
 
 def stale_interfaces(share: Path) -> list[str]:
