@@ -7,6 +7,7 @@ A frame is then a single pass over the instances that the camera can see, neares
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -82,9 +83,14 @@ class Renderer:
         self._materials = upload_materials(self._gl, self._geometry.materials)
         self._scene = self._gl.program(shaders.SCENE_VERTEX, shaders.SCENE_FRAGMENT)
         self._sky = self._gl.program(shaders.SKY_VERTEX, shaders.SKY_FRAGMENT)
+        self._depth = self._gl.program(shaders.DEPTH_VERTEX, shaders.DEPTH_FRAGMENT)
+        self._ids = self._gl.program(shaders.DEPTH_VERTEX, shaders.IDS_FRAGMENT)
         self._scene_vao = self._geometry.vertex_array(self._scene)
+        self._depth_vao = self._geometry.vertex_array(self._depth, positions_only=True)
+        self._ids_vao = self._geometry.vertex_array(self._ids, positions_only=True)
         self._sky_vao = self._gl.vertex_array(self._sky, [])
         self._targets: dict[tuple[int, int], Any] = {}
+        self._ids_targets: dict[tuple[int, int], Any] = {}
         self._gl.enable(self._gl.DEPTH_TEST)
         self._sun = sun_direction(place)
         self._lamps_of = lamps_for_boxes(place.lights, self._geometry.low, self._geometry.high)
@@ -119,6 +125,38 @@ class Renderer:
         from_ndc = rotation @ np.diag([camera.width / 2 / camera.f_px, camera.height / 2 / camera.f_px, 1.0])
         eye = np.array([pose.x_m, pose.y_m, pose.z_m])
         return self._draw((camera.width, camera.height), clip, camera_from_map[2], eye, np.zeros(3), from_ndc, None)
+
+    def render_ids(
+        self, camera: Intrinsics, pose: CameraPose, only: Collection[int] | None = None
+    ) -> NDArray[np.uint16]:
+        """Draw the instance ids that a camera sees, without colours: many times faster.
+
+        Args:
+            camera: Its intrinsics.
+            pose: Its pose in ``map``.
+            only: The instances to draw, as if nothing else were there; None for all.
+
+        Returns:
+            H x W instance ids; 0 where there is nothing.
+        """
+        size = (camera.width, camera.height)
+        if size not in self._ids_targets:
+            texture = self._gl.texture(size, 1, dtype="u2")
+            self._ids_targets[size] = self._gl.framebuffer([texture], self._gl.depth_renderbuffer(size))
+        target = self._ids_targets[size]
+        target.use()
+        target.clear(depth=1.0)
+        target.color_attachments[0].write(np.zeros(size[::-1], np.uint16).tobytes())
+        clip = _perspective(camera) @ pose.matrix_camera_from_map
+        self._ids["clip_from_map"].write(_column_major(clip))
+        hidden = None if only is None else ~np.isin(self._geometry.instance, list(only))
+        for k in self._geometry.visible(clip, np.array([pose.x_m, pose.y_m, pose.z_m]), hidden):
+            self._ids["instance"].value = int(self._geometry.instance[k])
+            self._ids_vao.render(
+                self._gl.TRIANGLES, vertices=int(self._geometry.count[k]), first=int(self._geometry.first[k])
+            )
+        data = target.read(components=1, dtype="u2", alignment=1)
+        return np.frombuffer(data, np.uint16).reshape(size[::-1])
 
     def render_topdown(self, width: int, height: int, centre_m: tuple[float, float], m_per_px: float) -> Rendered:
         """Draw the place from straight above, without ceilings; north is up.
@@ -168,8 +206,11 @@ class Renderer:
         self._materials.use(1)
         self._lamp_shadows.use(2)
         self._sun_shadow.use(3)
-        for k in self._geometry.visible(clip, eye, hidden):
+        visible = self._geometry.visible(clip, eye, hidden)
+        self._draw_depth(target, clip, visible)
+        for k in visible:
             self._draw_instance(k)
+        self._gl.depth_func = "<"
         if map_from_ndc is not None:
             self._sky["map_from_ndc"].write(_column_major(map_from_ndc))
             self._sky_vao.render(self._gl.TRIANGLES, vertices=3)
@@ -180,6 +221,17 @@ class Renderer:
         )
         ids = np.frombuffer(target.read(components=1, attachment=2, dtype="u2", alignment=1), np.uint16).reshape(shape)
         return Rendered(rgb, depth, ids)
+
+    def _draw_depth(self, target: Any, clip: NDArray[np.float64], visible: NDArray[np.int64]) -> None:
+        """Depth alone, so that the expensive shading is done once for each pixel."""
+        self._depth["clip_from_map"].write(_column_major(clip))
+        target.color_mask = ((False,) * 4,) * 3
+        for k in visible:
+            self._depth_vao.render(
+                self._gl.TRIANGLES, vertices=int(self._geometry.count[k]), first=int(self._geometry.first[k])
+            )
+        target.color_mask = ((True,) * 4,) * 3
+        self._gl.depth_func = "<="
 
     def _draw_instance(self, k: int) -> None:
         program, lights = self._scene, self._place.lights

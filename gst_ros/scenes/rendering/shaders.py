@@ -33,6 +33,28 @@ out float distance_m;
 void main() { distance_m = -dot(position, sun_direction); }
 """
 
+# The scene is drawn twice: first its depth alone, then its colours where they are nearest. Both must compute the very
+# same depth, hence ``invariant``.
+DEPTH_VERTEX = """
+#version 330
+uniform mat4 clip_from_map;
+in vec3 in_position;
+invariant gl_Position;
+void main() { gl_Position = clip_from_map * vec4(in_position, 1.0); }
+"""
+
+DEPTH_FRAGMENT = """
+#version 330
+void main() {}
+"""
+
+IDS_FRAGMENT = """
+#version 330
+uniform uint instance;
+layout(location = 0) out uint out_instance;
+void main() { out_instance = instance; }
+"""
+
 SCENE_VERTEX = """
 #version 330
 uniform mat4 clip_from_map;
@@ -41,6 +63,7 @@ in vec3 in_position;
 in vec3 in_normal;
 in vec2 in_uv;
 in float in_material;
+invariant gl_Position;
 out vec3 position;
 out vec3 normal;
 out vec2 uv;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import cv2
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
@@ -36,12 +37,11 @@ class RouteMap:
 
     def __init__(self, space: FreeSpace) -> None:
         self.space = space
-        self.free = _largest_part(space.free)
+        self.free = space.largest()
         if not self.free.any():
-            raise SceneError("there is no free floor to walk on")
+            raise SceneError("there is no free floor to walk on", remedy="a smaller walker")
         self.step_m = space.resolution_m
-        padded = cv2.copyMakeBorder(self.free.astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
-        self.clearance_m = cv2.distanceTransform(padded, cv2.DIST_L2, 5)[1:-1, 1:-1].astype(np.float64) * self.step_m
+        self.clearance_m = np.maximum(space.clearance_m - space.radius_m, 0.0)
         lack = np.clip(1.0 - self.clearance_m / COMFORT_M, 0.0, 1.0)
         self._price = 1.0 + CROWDING * lack**2
         self._graph = self._build_graph()
@@ -50,8 +50,6 @@ class RouteMap:
     def cell(self, point_m: tuple[float, float]) -> Cell:
         """The free cell nearest to a point (x_m, y_m) in ``map``."""
         row, column = self.space.to_cell(point_m)
-        if 0 <= row < self.free.shape[0] and 0 <= column < self.free.shape[1] and self.free[row, column]:
-            return row, column
         rows, columns = np.nonzero(self.free)
         nearest = int(np.argmin((rows - row) ** 2 + (columns - column) ** 2))
         return int(rows[nearest]), int(columns[nearest])
@@ -109,7 +107,7 @@ class RouteMap:
     def _number(self, cell: Cell) -> int:
         return int(cell[0] * self.free.shape[1] + cell[1])
 
-    def _build_graph(self) -> csr_matrix[np.float64]:
+    def _build_graph(self) -> Any:
         rows, columns = self.free.shape
         numbers = np.arange(rows * columns).reshape(rows, columns)
         ends: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]] = []
@@ -177,11 +175,3 @@ def _resampled(points: Array, step: float) -> Array:
     count = max(2, int(np.ceil(lengths[-1] / step)) + 1)
     wanted = np.linspace(0.0, lengths[-1], count)
     return np.stack([np.interp(wanted, lengths, points[:, i]) for i in range(2)], axis=1)
-
-
-def _largest_part(free: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The largest 4-connected part of a raster."""
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(free.astype(np.uint8), connectivity=4)
-    if count < 2:
-        return np.zeros_like(free)
-    return np.asarray(labels == 1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA])))
