@@ -141,8 +141,7 @@ def _opening(wall: Wall, opening: Opening) -> Iterator[Mesh]:
     reveal = _WHITE if opening.kind != "passage" else surface(wall.material_left)
     yield quad([(a, half, low), (a, half, high), (a, -half, high), (a, -half, low)], reveal)
     yield quad([(b, -half, low), (b, -half, high), (b, half, high), (b, half, low)], reveal)
-    if high < wall.height_m - 1e-6:
-        yield quad([(a, half, high), (b, half, high), (b, -half, high), (a, -half, high)], reveal)
+    yield quad([(a, half, high), (b, half, high), (b, -half, high), (a, -half, high)], reveal)
     if low > 1e-6:
         yield quad([(a, -half, low), (b, -half, low), (b, half, low), (a, half, low)], reveal)
     if opening.kind == "door":
