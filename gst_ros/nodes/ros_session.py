@@ -181,7 +181,8 @@ class RosSession:
             nonlocal moved_at, moved, ours, taken_over, stalled
             player, memory = self._player.status, self._memory.status
             if player.clip_id != self._clip_id:
-                taken_over = ours  # before that it is older than our load
+                # At first it may be older than our load, but not for long.
+                taken_over = ours or time.monotonic() - moved_at > self._config.service_timeout_s
                 return taken_over
             ours = True
             progress(player.position_s, duration_s)
