@@ -10,7 +10,7 @@ import hashlib
 import os
 import zipfile
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -98,10 +98,12 @@ class Catalogue:
             raise SceneError(f"no furniture: {', '.join(missing)} missing", file=folder, remedy=REMEDY)
         curated = _curated()
         label_of = {name: label for label, names in curated["labels"].items() for name in names}
+        relabelled = curated["relabelled"]
         rejected = set(curated["rejected"])
         models = []
         for archive in archives:
-            models += [m for m in _read_archive(archive, label_of) if m.model_id not in rejected]
+            found = [m for m in _read_archive(archive, label_of) if m.model_id not in rejected]
+            models += [replace(m, label=relabelled.get(m.model_id, m.label)) for m in found]
         return cls(_with_splits(models), curated["scenery"])
 
     def models(
@@ -218,8 +220,6 @@ def _with_splits(models: list[FurnitureModel]) -> list[FurnitureModel]:
 
     The order is a hash of the model's id, so that adding a model moves few others.
     """
-    from dataclasses import replace
-
     by_label: dict[str, list[FurnitureModel]] = {}
     for model in models:
         by_label.setdefault(model.label, []).append(model)
