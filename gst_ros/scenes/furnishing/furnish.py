@@ -22,6 +22,10 @@ FULL = 0.42
 PICTURE_MIDDLE_M = 1.55
 SWITCH_M = 1.1
 SOCKET_M = 0.28
+HANGING_LEAST_M = 1.62
+"""Lamps over tables end higher than this."""
+TOP_HEIGHT_M = 0.65
+"""What stands on furniture is lower than this."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ def furnish(plan: FloorPlan, pool: ModelPool, seed: int, *, clutter: float = 1.0
         random = rng(seed, "furnish", room.id)
         fullness = clutter * float(np.clip(random.normal(1.0, 0.25), 0.45, 1.5))
         space = open_space(room, plan.walls, plan.fixtures)
-        furnisher = Furnisher(space, pool, random, names, fullness)
+        lamps = tuple(light.position_m[:2] for light in plan.lights if light.room == room.id)
+        furnisher = Furnisher(space, pool, random, names, fullness, lamps=lamps)
         for step in rules().rooms.get(room.kind, ()):
             missing = step.options.get("if_missing")
             if missing and missing in kinds.rooms:
@@ -103,6 +108,8 @@ def _corner(room: Furnisher, step: Step) -> None:
 
 
 def _free(room: Furnisher, step: Step) -> None:
+    if room.space.area_m2 < float(step.options.get("least_m2", 0.0)):
+        return
     for _ in range(_count(room, step)):
         if not _too_full(room):
             _anywhere(room, room.pool.shuffled(step.labels, room.random)[:4])
@@ -225,7 +232,10 @@ def _kitchen(room: Furnisher, step: Step) -> None:
         "upper": models("upper cabinet"),
         "hood": models("range hood"),
     }
-    runs.kitchen_run(room, units, short=bool(step.options.get("short")))
+    made = {unit.label for unit in runs.kitchen_run(room, units, short=bool(step.options.get("short")))}
+    for name in ("sink", "stove", "refrigerator"):
+        if name not in made:
+            room.against(units[name][:2], front_m=0.6, prefer="corner")
 
 
 def own_models(label: str) -> list[Piece]:
@@ -245,7 +255,7 @@ def _hang(room: Furnisher, step: Step) -> None:
 
 def _above(room: Furnisher, step: Step) -> None:
     """On the wall above a thing that stands at it."""
-    for thing in [t for t in room.objects if t.label in step.options["of"]]:
+    for thing in [t for t in room.objects if t.label in step.options["of"] and t.size_m[2] < 1.4]:
         z = max(float(step.options["z"]), thing.position_m[2] + thing.size_m[2] + 0.05)
         for piece in room.pool.shuffled(step.labels, room.random)[:3]:
             edge, along = _edge_behind(room, thing)
@@ -262,6 +272,18 @@ def _edge_behind(room: Furnisher, thing: PlacedObject) -> tuple[Edge | None, flo
         if same and 0.0 < away < thing.size_m[0] / 2 + 0.1 and 0.0 < along < edge.length_m:
             return edge, along
     return None, 0.0
+
+
+def _pendant(room: Furnisher, step: Step) -> None:
+    """Lamps under the ceiling, over tables; not where a light's own disc would shine on them from just above."""
+    ceiling = room.space.room.ceiling_m
+    pieces = [p for p in room.pool.shuffled(step.labels, room.random) if ceiling - p.size_m[2] > HANGING_LEAST_M]
+    if not pieces:
+        return
+    for thing in [t for t in room.objects if t.label in step.options["over"]]:
+        x, y, _ = thing.position_m
+        if all(math.hypot(x - lx, y - ly) > 0.5 for lx, ly in room.lamps):
+            room.put(pieces[0], x, y, thing.yaw_deg, z=ceiling - pieces[0].size_m[2] - 0.005, mount="ceiling")
 
 
 def _pictures(room: Furnisher, step: Step) -> None:
@@ -386,8 +408,8 @@ def _on(room: Furnisher, thing: PlacedObject, step: Step) -> None:
         return
     labels = list(step.labels)
     for _ in range(_count(room, step)):
-        pieces = room.pool.shuffled(labels, room.random)[:3]
-        for piece in pieces:
+        pieces = [p for p in room.pool.shuffled(labels, room.random) if p.size_m[2] <= TOP_HEIGHT_M]
+        for piece in pieces[:3]:
             where, turn = str(step.options.get("where", "")), float(step.options.get("turn", 0.0))
             made = room.on_top(thing, piece, where=where, turn_deg=turn)
             if made:
@@ -441,6 +463,7 @@ VERBS: dict[str, Callable[[Furnisher, Step], None]] = {
     "hedges": _hedges,
     "kitchen": _kitchen,
     "mat": _mat,
+    "pendant": _pendant,
     "pictures": _pictures,
     "radiator": _radiator,
     "seating": _seating,

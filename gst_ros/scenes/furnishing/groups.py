@@ -76,7 +76,7 @@ def _table_at(
     box = centred(x, y, size_x, size_y)
     if not room.space.fits(box, 0.0, table.size_m[2], gap_m=0.1):
         return None
-    seats = []
+    seats: list[tuple[float, float, float, Box]] = []
     for sx, sy, face in seat_places(size_x, size_y, chair, wanted):
         away = SEAT_GAP_M + float(room.random.uniform(0.0, 0.06))
         turn = float(room.random.normal(0.0, 2.5))
@@ -253,7 +253,6 @@ def seating(room: Furnisher, options: Mapping[str, Sequence[Piece]]) -> PlacedOb
         if spot and room.space.connected([spot]):
             room.put(armchair, x, y, face + float(room.random.normal(0.0, 3.0)), tint=tint)
     for rug in options["rug"][:2]:
-        box = room.floor_spot(rug, *focus, sofa.yaw_deg)
         x0, y0, x1, y1 = centred(*focus, *extent(rug, sofa.yaw_deg))
         if room.space.inside((x0, y0, x1, y1)) and not box_on_leaf(room, (x0, y0, x1, y1)):
             room.put(rug, *focus, sofa.yaw_deg, tint=(1.0, 1.0, 1.0))

@@ -27,7 +27,6 @@ class Piece:
         size_m: Depth, width, height.
         top_m: Height of its flat top, or None where nothing can stand on it.
         elevation_m: Height of its lower edge where it hangs.
-        seat_m: Height of a seat's surface, as far as it is known; 0 otherwise.
     """
 
     model: str
@@ -61,7 +60,7 @@ class ModelPool:
         """All models of a label in a fixed order; built-in ones where the catalogue has none."""
         if label not in self._known:
             found = [] if label in rules().own else self._from_catalogue(label)
-            self._known[label] = found or _built_in(label)
+            self._known[label] = (found + _built_in(label)) if label in rules().mixed else (found or _built_in(label))
         return self._known[label]
 
     def shuffled(self, labels: Collection[str], random: np.random.Generator) -> list[Piece]:

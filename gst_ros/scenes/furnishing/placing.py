@@ -50,6 +50,8 @@ class Furnisher:
         names: Ids of the whole place.
         clutter: How full the room gets; 1 is middling.
         objects: What has been placed.
+        tops: Height of the flat top of things that have one, by id.
+        lamps: Where the ceiling's lights are.
     """
 
     space: Space
@@ -59,6 +61,7 @@ class Furnisher:
     clutter: float = 1.0
     objects: list[PlacedObject] = field(default_factory=list)
     tops: dict[str, float] = field(default_factory=dict)
+    lamps: tuple[tuple[float, float], ...] = ()
 
     def put(
         self,
@@ -161,7 +164,8 @@ class Furnisher:
 
     def _at_wall(self, piece: Piece, edge: Edge, along: float, front_m: float, side_m: float) -> PlacedObject | None:
         depth, width, height = piece.size_m
-        near, far = WALL_GAP_M, WALL_GAP_M + depth
+        near = HANG_GAP_M if piece.elevation_m > 0 else WALL_GAP_M
+        far = near + depth
         box = edge.box(along - width / 2, along + width / 2, near, far)
         zones = []
         if front_m > 0:
@@ -169,10 +173,11 @@ class Furnisher:
         if side_m > 0:
             zones.append(edge.box(along - width / 2 - side_m, along - width / 2, near, far))
             zones.append(edge.box(along + width / 2, along + width / 2 + side_m, near, far))
-        if not self.space.fits(box, 0.0, height, zones=zones) or not self.space.connected([box]):
+        low = piece.elevation_m
+        if not self.space.fits(box, low, low + height, zones=zones) or not self.space.connected([box]):
             return None
         x, y = edge.point(along, near + depth / 2)
-        return self.put(piece, x, y, edge.yaw_deg, zones=zones)
+        return self.put(piece, x, y, edge.yaw_deg, z=low, mount="wall" if low > 0 else "floor", zones=zones)
 
     def hang(
         self,

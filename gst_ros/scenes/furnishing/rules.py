@@ -52,6 +52,7 @@ class Rules:
 
     builtin: dict[str, BuiltIn]
     own: frozenset[str]
+    mixed: frozenset[str]
     scenery: frozenset[str]
     niche: frozenset[str]
     no_top: frozenset[str]
@@ -70,6 +71,7 @@ def rules() -> Rules:
     return Rules(
         builtin={label: _builtin(rule) for label, rule in data["builtin"].items()},
         own=frozenset(data["own"]),
+        mixed=frozenset(data["mixed"]),
         scenery=frozenset(data["scenery"]),
         niche=frozenset(data["niche"]),
         no_top=frozenset(data["no_top"]),

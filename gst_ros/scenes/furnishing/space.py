@@ -28,8 +28,8 @@ DOOR_DEPTH_M = 0.75
 WALK_RADIUS_M = 0.30
 """A little more than the 0.25 m that places promise."""
 CELL_M = 0.05
-TALL_M = 1.2
-"""Furniture up to this height may stand under any window whose sill is not lower than its top by more than a little."""
+TALL_M = 1.25
+"""Furniture up to this height may stand before windows: taller things would block them."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Space:
             carrier: Name of the thing that it stands on, which may surround it.
             flat: Whether it takes no floor, as a picture on a wall.
         """
-        if not self.inside(box):
+        if not self.inside(box) or (0.0 < self.room.ceiling_m < high_m + 0.02):
             return False
         for body in self.bodies:
             if carrier and body.name == carrier:

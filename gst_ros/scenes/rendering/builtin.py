@@ -15,7 +15,7 @@ from gst_ros.scenes.place import SceneError
 from gst_ros.scenes.rendering import builtin_fittings
 from gst_ros.scenes.rendering.materials import PIXELS, Surface, noise, surface
 from gst_ros.scenes.rendering.mesh import Material, Mesh, merge
-from gst_ros.scenes.rendering.shapes import box, plain, polygon, quad
+from gst_ros.scenes.rendering.shapes import ball, box, plain, polygon, quad
 from gst_ros.scenes.rng import rng
 
 PREFIX = "builtin/"
@@ -271,8 +271,8 @@ def _hedge(random: np.random.Generator, size: Size) -> Mesh:
     parts = [box((-d / 2, -w / 2, 0), (d / 2, w / 2, h * 0.96), look, bottom=False), polygon(rounded, h * 0.96, look)]
     for _ in range(max(3, int(w / 0.3))):
         x, y = random.uniform(-d / 2 + 0.1, d / 2 - 0.1), random.uniform(-w / 2 + 0.1, w / 2 - 0.1)
-        r = random.uniform(0.08, 0.16)
-        parts.append(box((x - r, y - r, h * 0.9), (x + r, y + r, h), look))
+        r = min(float(random.uniform(0.10, 0.2)), d / 2 - abs(x), w / 2 - abs(y))
+        parts.append(ball((x, y, h * 0.95), (r, r, h * 0.05), look))
     return merge(parts)
 
 
@@ -288,11 +288,11 @@ def _tree(random: np.random.Generator, size: Size) -> Mesh:
         reach = random.uniform(0.3, 0.85)
         x, y = direction[0] * reach * d / 2, direction[1] * reach * w / 2
         z = h * 0.66 + direction[2] * reach * h * 0.26
-        r = random.uniform(0.10, 0.17) * min(d, w)
-        angle, turn = random.uniform(0, np.pi), np.eye(4)
-        turn[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
-        turn[:3, 3] = (x, y, z)
-        parts.append(box((-r, -r, -r), (r, r, r), leaves).transformed(turn))
+        r = random.uniform(0.12, 0.2) * min(d, w)
+        # Clusters stay inside the size asked for.
+        x, y = np.clip(x, r - d / 2, d / 2 - r), np.clip(y, r - w / 2, w / 2 - r)
+        z = min(z, h - 0.8 * r)
+        parts.append(ball((x, y, z), (r, r, 0.8 * r), leaves))
     return merge(parts)
 
 

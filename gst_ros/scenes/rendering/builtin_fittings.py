@@ -290,6 +290,24 @@ def _mirror(random: np.random.Generator, size: Size) -> Mesh:
     return merge([box((-d / 2, -w / 2, 0), (d / 2 - 0.002, w / 2, h), frame), quad(face, glass)])
 
 
+def _clock(random: np.random.Generator, size: Size) -> Mesh:
+    """A round clock that looks along +x."""
+    d, w, h = size
+    radius = min(w, h) / 2
+    rim = plain(*random.choice(np.array([[0.1, 0.1, 0.1], [0.7, 0.7, 0.72], [0.45, 0.28, 0.16]])), specular=0.3)
+    upright = np.array([[0, 0, 1, -d / 2], [1, 0, 0, 0], [0, 1, 0, h / 2], [0, 0, 0, 1]], np.float64)
+    parts = [
+        prism(_round(0, 0, radius, 28), 0.0, d - 0.006, rim),
+        prism(_round(0, 0, radius * 0.9, 28), d - 0.006, d - 0.004, plain(0.95, 0.95, 0.93)),
+    ]
+    for length, wide, angle in ((0.5, 0.03, random.uniform(0, 6.28)), (0.75, 0.02, random.uniform(0, 6.28))):
+        c, s = float(np.cos(angle)), float(np.sin(angle))
+        hand = [(-s * wide, c * wide), (s * wide, -c * wide), (c * length + s * wide, s * length - c * wide)]
+        hand.append((c * length - s * wide, s * length + c * wide))
+        parts.append(prism([(x * radius, y * radius) for x, y in hand], d - 0.004, d, _DARK))
+    return merge(parts).transformed(upright)
+
+
 def _paving(random: np.random.Generator, size: Size) -> Mesh:
     """A flat slab of paving: terraces and garden paths."""
     d, w, h = size
@@ -320,6 +338,7 @@ KINDS: dict[str, Callable[[np.random.Generator, Size], Mesh]] = {
     "basin": _basin,
     "bathtub": _bathtub,
     "bin": _bin,
+    "clock": _clock,
     "crate": _crate,
     "cushion": _cushion,
     "entry_door": _entry_door,

@@ -103,6 +103,43 @@ def disc(centre: Sequence[float], radius_m: float, surface: Surface, *, up: bool
     return polygon(rim, float(centre[2]), surface, up=up)
 
 
+def ball(centre: Sequence[float], radii_m: Sequence[float], surface: Surface) -> Mesh:
+    """An ellipsoid of 80 triangles.
+
+    Args:
+        centre: Its centre.
+        radii_m: Half its size along x, y and z.
+        surface: Its look.
+    """
+    points = _BALL * np.array(radii_m) + np.array(centre)
+    uv = np.stack([points[:, 0] + 0.6 * points[:, 1], points[:, 2] + 0.4 * points[:, 1]], axis=1) / surface.tile_m
+    return _mesh(points, _BALL.copy(), uv, _BALL_FACES, surface)
+
+
+def _icosphere() -> tuple[Points, list[list[int]]]:
+    """An icosahedron with every face cut in four, on the unit sphere."""
+    g = (1 + 5**0.5) / 2
+    corners = [np.array(p) for a in (-1.0, 1.0) for b in (-g, g) for p in ([0, a, b], [a, b, 0], [b, 0, a])]
+    faces = [
+        [i, j, k]
+        for i, j, k in itertools.combinations(range(12), 3)
+        if all(abs(float(np.linalg.norm(corners[p] - corners[q])) - 2) < 1e-6 for p, q in ((i, j), (j, k), (i, k)))
+    ]
+    points = [p / np.linalg.norm(p) for p in corners]
+    result: list[list[int]] = []
+    for i, j, k in faces:
+        if np.dot(np.cross(points[j] - points[i], points[k] - points[i]), points[i]) < 0:
+            j, k = k, j
+        middle = []
+        for a, b in ((i, j), (j, k), (k, i)):
+            half = points[a] + points[b]
+            middle.append(len(points))
+            points.append(half / np.linalg.norm(half))
+        ij, jk, ki = middle
+        result += [[i, ij, ki], [ij, j, jk], [ki, jk, k], [ij, jk, ki]]
+    return np.array(points), result
+
+
 def _mesh(points: Points, normals: Points, uvs: Points, faces: Sequence[Sequence[int]], surface: Surface) -> Mesh:
     triangles = np.array(faces, np.int32).reshape(-1, 3)
     return Mesh(
@@ -112,3 +149,6 @@ def _mesh(points: Points, normals: Points, uvs: Points, faces: Sequence[Sequence
         triangles,
         (MeshPart(0, len(triangles), surface.material),),
     )
+
+
+_BALL, _BALL_FACES = _icosphere()
