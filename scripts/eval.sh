@@ -7,4 +7,6 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 bash "$root/scripts/setup.sh"
 enter_environment
+# The demonstration's run goes into the checkout; whoever names files means them from where they are.
+if [ $# -eq 0 ]; then cd -- "$root"; fi
 exec gst eval "$@"

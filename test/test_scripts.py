@@ -413,6 +413,13 @@ def test_eval_hands_its_arguments_on(checkout: Checkout) -> None:
     assert done.stdout == "gst eval --output a b\n"
 
 
+def test_eval_without_arguments_keeps_its_run_in_the_checkout(checkout: Checkout) -> None:
+    assert checkout.run().returncode == 0
+    (checkout.root / ".venv/bin/gst").write_text("#!/bin/sh\npwd\n")
+    assert checkout.run(script="eval.sh").stdout.strip() == str(checkout.root)
+    assert checkout.run("--questions", "here.json", script="eval.sh").stdout.strip() == "/"
+
+
 def test_eval_ends_with_the_exit_code_of_gst(checkout: Checkout) -> None:
     assert checkout.run().returncode == 0
     gst = checkout.root / ".venv/bin/gst"
