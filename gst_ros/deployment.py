@@ -59,11 +59,13 @@ class Deployment:
         nodes: In the order in which they start.
         ending: Name of the node whose end ends the others; its exit code is the deployment's.
         output: Folder of the run, None when nothing is kept.
+        this_machine_only: Whether other machines shall neither see the nodes nor disturb them.
     """
 
     nodes: tuple[NodeSpec, ...]
     ending: str
     output: Path | None = None
+    this_machine_only: bool = True
 
     def node(self, name: str) -> NodeSpec:
         """The node of this name (KeyError when there is none)."""
@@ -189,7 +191,7 @@ def describe_replay(options: ReplayOptions) -> Deployment:
     )
     parameters = _merge(options.parameter_files, {CAMERA_PLAYER: player}, options.overrides)
     spec = NodeSpec(executable=CAMERA_PLAYER, name=CAMERA_PLAYER, parameters=parameters[CAMERA_PLAYER])
-    return Deployment(nodes=(spec,), ending=CAMERA_PLAYER)
+    return Deployment(nodes=(spec,), ending=CAMERA_PLAYER, this_machine_only=False)
 
 
 def read_parameter_file(path: Path) -> dict[str, Parameters]:
@@ -236,12 +238,16 @@ def parse_override(text: str) -> tuple[str, Any]:
         raise ConfigError(f"'{raw}' is not a YAML value", field=f"--set {name}") from error
 
 
-def environment_for_nodes(base: Mapping[str, str], supervisor_pid: int) -> dict[str, str]:
+def environment_for_nodes(
+    base: Mapping[str, str], supervisor_pid: int, *, this_machine_only: bool = True
+) -> dict[str, str]:
     """The environment of the nodes' processes; what the user has set is left alone.
 
     Args:
         base: The environment of the process that starts them.
         supervisor_pid: The process without which they must not go on.
+        this_machine_only: As :attr:`Deployment.this_machine_only`. Humble cannot do that without hiding the nodes
+            from ``ros2 topic list`` on this machine too, so there it has no effect.
 
     Returns:
         A complete environment.
@@ -257,9 +263,7 @@ def environment_for_nodes(base: Mapping[str, str], supervisor_pid: int) -> dict[
         # Fast DDS 3 (Kilted and newer) warns of the older name.
         older = base.get("ROS_DISTRO") in _FAST_DDS_2
         result["FASTRTPS_DEFAULT_PROFILES_FILE" if older else "FASTDDS_DEFAULT_PROFILES_FILE"] = profile
-    if not {"ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY"} & set(base):
-        # Nodes of one run live on one machine; Humble knows only the older variable.
-        result.update({"ROS_LOCALHOST_ONLY": "1"} if base.get("ROS_DISTRO") == "humble" else {})
+    if this_machine_only and not {"ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY"} & set(base):
         result["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     result["GST_RUNNER_PID"] = str(supervisor_pid)
     result.setdefault("PYTHONUNBUFFERED", "1")

@@ -115,7 +115,9 @@ def launch_description(
             if _is_launched_itself(file):
                 refuse_unknown(context.argv, arguments)
             deployment = describe(read_values(context.launch_configurations, arguments))
-            environment = environment_for_nodes(context.environment, os.getpid())
+            environment = environment_for_nodes(
+                context.environment, os.getpid(), this_machine_only=deployment.this_machine_only
+            )
             return node_actions(deployment, environment, Path(launch_config.log_dir))
         except GstError as error:
             _set_exit_code(error.exit_code)

@@ -52,7 +52,7 @@ def run_deployment(deployment: Deployment, logs: Path, *, grace_s: float = 10.0)
         logs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"cannot be made: {error.strerror}", file=logs) from error
-    environment = environment_for_nodes(os.environ, os.getpid())
+    environment = environment_for_nodes(os.environ, os.getpid(), this_machine_only=deployment.this_machine_only)
     events: SimpleQueue[_Process | int] = SimpleQueue()
     processes: list[_Process] = []
     with _signals_into(events):

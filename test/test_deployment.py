@@ -154,6 +154,9 @@ def test_a_replay_is_the_player_alone(tmp_path: Path) -> None:
     (player,) = deployment.nodes
     assert deployment.ending == player.name == "camera_player"
     assert (player.parameters["rate"], player.parameters["loop"]) == (2.0, True)
+    # A replayed camera is for anyone, a run's nodes are for each other.
+    assert not deployment.this_machine_only
+    assert "ROS_AUTOMATIC_DISCOVERY_RANGE" not in environment_for_nodes({}, 42, this_machine_only=False)
 
 
 def test_the_environment_leaves_alone_what_the_user_has_set() -> None:
@@ -174,4 +177,5 @@ def test_the_environment_has_what_the_nodes_need() -> None:
     assert environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
     # A flag that is inherited without the library path that goes with it would keep ROS from loading.
     assert "_ROS_WHEELS_BOOTSTRAP_COMPLETE" not in environment
-    assert humble["ROS_LOCALHOST_ONLY"] == "1" and "ROS_LOCALHOST_ONLY" not in environment
+    # In Humble it would hide the nodes from this machine's own ros2 commands.
+    assert "ROS_LOCALHOST_ONLY" not in humble
