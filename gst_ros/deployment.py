@@ -188,6 +188,7 @@ def describe_replay(options: ReplayOptions) -> Deployment:
         end_s=options.end_s,
         autoplay=True,
         exit_when_finished=True,
+        progress=True,
     )
     parameters = _merge(options.parameter_files, {CAMERA_PLAYER: player}, options.overrides)
     spec = NodeSpec(executable=CAMERA_PLAYER, name=CAMERA_PLAYER, parameters=parameters[CAMERA_PLAYER])

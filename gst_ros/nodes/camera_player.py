@@ -39,7 +39,9 @@ from gst_ros.nodes.ack_intake import AckIntake
 from gst_ros.nodes.camera_settings import CameraPlayerConfig, calibration_of, check
 from gst_ros.nodes.camera_topics import CameraTopics
 from gst_ros.nodes.image_messages import ns_to_stamp
-from gst_ros.nodes.parameters import declare, finish, run_node
+from gst_ros.nodes.parameters import declare
+from gst_ros.nodes.play_bar import PlayBar
+from gst_ros.nodes.process import finish, run_node
 
 NODE_NAME = "camera_player"
 _LOOK_PERIOD_S = 0.5
@@ -66,6 +68,7 @@ class CameraPlayerNode(Node):
         self._topics.offer(lockstep=self.config.mode == "lockstep", window=self.config.window)
         self._acks = AckIntake(self)
         self._report = PlayerReport()
+        self._bar = PlayBar() if self.config.progress else None
         self._noticed = self._warned = ""
         self.create_timer(_LOOK_PERIOD_S, self._look)
         origin = self.config.stamp_origin
@@ -110,6 +113,8 @@ class CameraPlayerNode(Node):
         """Publish the status; log the ends; end the node where that is asked for."""
         self._status_publisher.publish(_status_message(report, self._now_ns()))
         before, self._report = self._report, report
+        if self._bar is not None:
+            self._bar.update(report)
         if report.state == before.state:
             return
         if report.state == State.FAILED:

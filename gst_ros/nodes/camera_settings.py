@@ -20,6 +20,7 @@ class CameraPlayerConfig(PlaybackConfig, TopicsConfig):
     path: str = setting("", "Video file or folder of images to load at start; empty for none.")
     autoplay: bool = setting(True, "Play 'path' at once.")
     exit_when_finished: bool = setting(False, "End the node at the end of the clip (exit code 0) or on failure (3).")
+    progress: bool = setting(False, "Show a progress bar where standard error is a terminal.")
     start_s: float = setting(0.0, "Media time of the first frame of 'path'.", unit="s", low=0.0)
     end_s: float = setting(0.0, "Media time at which to stop (exclusive); 0 for the end.", unit="s", low=0.0)
     folder_fps: float = setting(10.0, "Rate of a folder of images without timestamps.txt.", unit="1/s", above=0.0)

@@ -24,10 +24,6 @@ from rclpy.parameter import Parameter
 from gst_ros.config import Settings
 from gst_ros.errors import ConfigError
 
-# Nodes import both halves of their life from here.
-from gst_ros.nodes.process import finish as finish
-from gst_ros.nodes.process import run_node as run_node
-
 S = TypeVar("S", bound=Settings)
 
 _INT64_MAX = 2**63 - 1
