@@ -11,38 +11,45 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
-import gst_ros.cli
 from gst_ros import __version__
 from gst_ros.errors import GstError
 
 EXIT_INTERRUPTED = 130
 
 
-def _module_names() -> dict[str, str]:
-    """Subcommand names to module names: every module beside this one."""
-    names = (module.name for module in pkgutil.iter_modules(gst_ros.cli.__path__))
-    return {name.replace("_", "-"): name for name in names if name != "main" and not name.startswith("_")}
-
-
 class LazyGroup(click.Group):
-    """A group whose subcommands are imported when they are asked for."""
+    """A group whose subcommands are imported when they are asked for: one for every module of a package.
+
+    Args:
+        package: Dotted name of the package whose modules are the subcommands.
+    """
+
+    def __init__(self, *args: Any, package: str = "gst_ros.cli", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._package = package
+
+    def _module_names(self) -> dict[str, str]:
+        """Subcommand names to module names."""
+        path = importlib.import_module(self._package).__path__
+        names = (module.name for module in pkgutil.iter_modules(path))
+        return {name.replace("_", "-"): name for name in names if name != "main" and not name.startswith("_")}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The subcommands' names, sorted."""
-        return sorted(_module_names())
+        return sorted(self._module_names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one subcommand; None when there is no such module."""
-        module_name = _module_names().get(cmd_name)
+        module_name = self._module_names().get(cmd_name)
         if module_name is None:
             return None
-        command = importlib.import_module(f"gst_ros.cli.{module_name}").command
+        command = importlib.import_module(f"{self._package}.{module_name}").command
         if not isinstance(command, click.Command):
-            raise TypeError(f"gst_ros.cli.{module_name}.command is not a click command")
+            raise TypeError(f"{self._package}.{module_name}.command is not a click command")
         return command
 
     def resolve_command(
@@ -54,8 +61,8 @@ class LazyGroup(click.Group):
             click.UsageError: There is none of this name; it names the nearest one.
         """
         name = args[0]
-        if not name.startswith("-") and name not in _module_names():
-            near = difflib.get_close_matches(name, _module_names(), n=1, cutoff=0.5)
+        if not name.startswith("-") and name not in self._module_names():
+            near = difflib.get_close_matches(name, self._module_names(), n=1, cutoff=0.5)
             remedy = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(self.list_commands(ctx))}"
             raise click.UsageError(f"no such command '{name}' ({remedy})", ctx)
         return super().resolve_command(ctx, args)

@@ -132,7 +132,7 @@ def read_json(file: Path) -> Any:
         raise SceneError(f"cannot be read: {error}", file=file) from error
 
 
-def write_image(file: Path, image: Image, kind: Literal["png", "jpg"] | None = None) -> None:
+def write_image(file: Path, image: Image | NDArray[np.uint16], kind: Literal["png", "jpg"] | None = None) -> None:
     """Write an image.
 
     Args:
@@ -142,7 +142,7 @@ def write_image(file: Path, image: Image, kind: Literal["png", "jpg"] | None = N
     """
     import cv2
 
-    pixels = np.ascontiguousarray(image[:, :, ::-1]) if image.ndim == 3 else image
+    pixels: Any = np.ascontiguousarray(image[:, :, ::-1]) if image.ndim == 3 else image
     kind = kind or ("jpg" if file.suffix == ".jpg" else "png")
     options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if kind == "jpg" else [cv2.IMWRITE_PNG_COMPRESSION, 6]
     done, data = cv2.imencode(f".{kind}", pixels, options)

@@ -55,7 +55,7 @@ class VideoWriter:
         self._stream.codec_context.time_base = 1 / rate
         self._stream.codec_context.thread_count = 1
         group = str(max(1, round(GROUP_SECONDS * fps)))
-        self._stream.options = {"crf": str(crf), "preset": "medium", "threads": "1", "g": group}
+        self._stream.options = {"crf": str(crf), "preset": "veryfast", "threads": "1", "g": group}
         self._count = 0
         self._closed = False
 

@@ -125,9 +125,9 @@ class RouteMap:
     def _tree(self, start: Cell) -> tuple[Array, NDArray[np.int32]]:
         if start not in self._trees:
             distances, parents = dijkstra(
-                self._graph, directed=False, indices=self._number(start), return_predecessors=True
+                self._graph, directed=False, indices=[self._number(start)], return_predecessors=True
             )
-            self._trees[start] = (distances, parents)
+            self._trees[start] = (distances[0], parents[0])
         return self._trees[start]
 
     def _corners(self, cells: Array) -> list[int]:
