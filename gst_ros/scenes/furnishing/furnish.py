@@ -12,7 +12,7 @@ from gst_ros.scenes.furnishing import gardens, groups, rows, runs
 from gst_ros.scenes.furnishing.models import ModelPool, Piece
 from gst_ros.scenes.furnishing.placing import Furnisher, Names
 from gst_ros.scenes.furnishing.rules import Step, rules
-from gst_ros.scenes.furnishing.space import Edge, centred, open_space
+from gst_ros.scenes.furnishing.space import Edge, centred, open_space, overlap
 from gst_ros.scenes.layout.plan import FloorPlan
 from gst_ros.scenes.place import PlacedObject
 from gst_ros.scenes.rng import rng
@@ -22,6 +22,8 @@ FULL = 0.42
 PICTURE_MIDDLE_M = 1.55
 SWITCH_M = 1.1
 SOCKET_M = 0.28
+ON_RUGS = ("bed_", "child_bed", "desk_", "office_chair", "chair_")
+"""Ids of things that may stand on the edge of a rug."""
 HANGING_LEAST_M = 1.62
 """Lamps over tables end higher than this."""
 TOP_HEIGHT_M = 0.65
@@ -330,7 +332,7 @@ def _mat(room: Furnisher, step: Step) -> None:
             yaw = 90.0 * int(room.random.integers(2))
             box = centred(x, y, *groups.extent(piece, yaw))
             standing = [b for b in room.space.bodies if b.high_m > 0.06 and b.low_m < 0.3]
-            covered = any(b.box[0] < x < b.box[2] and b.box[1] < y < b.box[3] for b in standing)
+            covered = any(overlap(box, b.box) for b in standing if not b.name.startswith(ON_RUGS))
             if room.space.inside(box) and not covered and not groups.box_on_leaf(room, box):
                 room.put(piece, x, y, yaw, tint=(1.0, 1.0, 1.0))
                 return
@@ -407,6 +409,8 @@ def _on(room: Furnisher, thing: PlacedObject, step: Step) -> None:
         _settings(room, thing, step)
         return
     labels = list(step.labels)
+    if step.options.get("once"):
+        labels = [label for label in labels if not room.names.used(label)]
     for _ in range(_count(room, step)):
         pieces = [p for p in room.pool.shuffled(labels, room.random) if p.size_m[2] <= TOP_HEIGHT_M]
         for piece in pieces[:3]:

@@ -198,21 +198,33 @@ def workplace(
     if not chairs:
         return None
     chair = chairs[0]
+    turn = float(room.random.normal(0.0, 4.0))
+
+    def sits(desk: Piece, edge: Edge, along: float) -> bool:
+        x, y = edge.point(along, _chair_away(desk, chair))
+        return room.floor_spot(chair, x, y, edge.yaw_deg + 180.0 + turn) is not None
+
     for desk in list(desks)[:4]:
         front = chair.size_m[0] + 0.5
-        made = room.against([desk], front_m=front, prefer="corner" if room.random.random() < 0.5 else "", edges=edges)
+        prefer = "corner" if room.random.random() < 0.5 else ""
+        made = room.against([desk], front_m=front, prefer=prefer, edges=edges, accept=sits)
         if made:
+            # The floor before the desk is where its chair stands; behind the chair it stays clear.
             del room.space.zones[-1]
             ux, uy = ahead(made.yaw_deg)
-            away = desk.size_m[0] / 2 + chair.size_m[0] / 2 + 0.06
-            x, y = made.position_m[0] + ux * away, made.position_m[1] + uy * away
-            room.put(chair, x, y, made.yaw_deg + 180.0 + float(room.random.normal(0.0, 4.0)))
+            away = _chair_away(desk, chair) - WALL_GAP_M - desk.size_m[0] / 2
+            room.put(chair, made.position_m[0] + ux * away, made.position_m[1] + uy * away, made.yaw_deg + 180.0 + turn)
             behind = away + chair.size_m[0] / 2 + 0.25
             room.space.zones.append(
                 centred(made.position_m[0] + ux * behind, made.position_m[1] + uy * behind, 0.4, 0.4)
             )
             return made
     return None
+
+
+def _chair_away(desk: Piece, chair: Piece) -> float:
+    """Distance of the chair's centre from the wall behind the desk."""
+    return WALL_GAP_M + desk.size_m[0] + chair.size_m[0] / 2 + 0.06
 
 
 def seating(room: Furnisher, options: Mapping[str, Sequence[Piece]]) -> PlacedObject | None:

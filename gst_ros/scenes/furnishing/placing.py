@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -114,6 +114,7 @@ class Furnisher:
         side_m: float = 0.0,
         prefer: str = "",
         edges: Sequence[Edge] | None = None,
+        accept: Callable[[Piece, Edge, float], bool] | None = None,
     ) -> PlacedObject | None:
         """Put the first of some models that fits with its back against a wall.
 
@@ -123,9 +124,12 @@ class Furnisher:
             side_m: Floor kept clear on both of its sides.
             prefer: ``corner``, ``middle`` or nothing in particular.
             edges: Sides of the room that come into question; by default all.
+            accept: A further condition on model, side and station.
         """
         for piece in pieces:
             for edge, along in self.spots(piece, prefer, edges):
+                if accept and not accept(piece, edge, along):
+                    continue
                 found = self._at_wall(piece, edge, along, front_m, side_m)
                 if found:
                     return found

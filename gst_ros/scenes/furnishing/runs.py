@@ -14,6 +14,7 @@ COUNTER_HEIGHT_M = 0.9
 FRONT_M = 0.8
 UPPER_M = 1.45
 SHORTEST_M = 1.5
+NARROWEST_M = 0.25
 
 
 def kitchen_run(room: Furnisher, units: Mapping[str, Sequence[Piece]], *, short: bool = False) -> list[PlacedObject]:
@@ -95,14 +96,19 @@ def _build(
     """Units one after the other, tall ones at the ends, counters in between."""
     tall = [p for p in pieces if p.size_m[2] > 1.25]
     rest = [p for p in pieces if p.size_m[2] <= 1.25]
-    gaps = len(rest) + 1
-    share = spare / gaps
+    # Narrow fillers look odd: little spare length becomes one counter.
+    places = [k for k in range(len(rest) + 1)]
+    if spare / len(places) < NARROWEST_M:
+        places = [int(room.random.integers(len(places)))]
+    share = spare / len(places)
     counters = [p for p in units["counter"] if p.model.startswith("builtin")] or list(units["counter"])
     row: list[Piece | None] = []
     counter = counters[0] if counters else None
-    for piece in rest:
-        row += [_cut(counter, share), piece]
-    row.append(_cut(counter, share))
+    for k, piece in enumerate([*rest, None]):
+        if k in places:
+            row.append(_cut(counter, share))
+        if piece is not None:
+            row.append(piece)
     ordered = [*tall, *row] if room.random.random() < 0.5 else [*row, *tall]
     made: list[PlacedObject] = []
     station = low
@@ -126,7 +132,7 @@ def _build(
 
 def _cut(counter: Piece | None, width: float) -> Piece | None:
     """A counter cut to a width, or none where that is too little."""
-    if counter is None or width < 0.25:
+    if counter is None or width < NARROWEST_M:
         return None
     size = (COUNTER_DEPTH_M, round(width - 0.01, 3), COUNTER_HEIGHT_M)
     return Piece(counter.model, counter.label, size, COUNTER_HEIGHT_M)
