@@ -42,6 +42,9 @@ def check_place(place: Place, catalogue: Catalogue | None = None) -> list[str]:
     Returns:
         One line for each problem; empty when all is well.
     """
+    unusable = list(_numbers(place))
+    if unusable:
+        return unusable  # no geometry can be made of them
     checks = (_names, _walls, _openings, _rooms, _contained, _apart, _carried, _clear_of_leaves, _reachable)
     problems = [line for check in checks for line in check(place)]
     return problems + list(_models(place, catalogue))
@@ -60,6 +63,10 @@ def _names(place: Place) -> Iterator[str]:
     for thing in place.objects:
         if thing.room not in rooms:
             yield f"{thing.id}: unknown room '{thing.room}'"
+
+
+def _numbers(place: Place) -> Iterator[str]:
+    for thing in place.objects:
         if not all(math.isfinite(v) for v in (*thing.position_m, *thing.size_m, thing.yaw_deg)):
             yield f"{thing.id}: position, size or direction is not a number"
         elif min(thing.size_m) <= 0:

@@ -78,7 +78,7 @@ def rules() -> Rules:
         wall=frozenset(data["wall"]),
         unsuited={label: tuple(ids) for label, ids in data["unsuited"].items()},
         tops={
-            label: tuple(_step({"on": s} if not isinstance(s, dict) else s) for s in steps)
+            label: tuple(_step(s) for s in steps)
             for label, steps in data["tops"].items()
         },
         rooms={kind: tuple(_step(s) for s in steps) for kind, steps in data["rooms"].items()},

@@ -64,8 +64,8 @@ def place_area_m2(kind: PlaceKind, random: np.random.Generator) -> float:
 
 def home_programme(area_m2: float, random: np.random.Generator) -> list[Wish]:
     """The rooms of a home of 2 to 8 rooms."""
-    count = int(np.clip(round(area_m2 / 15.0 + random.uniform(-0.2, 1.7)), 2, 8))
-    if count == 2:
+    count = int(np.clip(round(area_m2 / 15.0 + random.uniform(-0.7, 1.5)), 2, 8))
+    if count == 2 or (area_m2 < 52.0 and random.random() < 0.3):
         kinds = ["studio", "bathroom"]
     elif count == 3:
         kinds = ["living", "bedroom", "bathroom"]
