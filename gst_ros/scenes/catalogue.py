@@ -164,9 +164,11 @@ def _curated() -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def _load_mesh(model: FurnitureModel) -> Mesh:
+    from gst_ros.scenes.rendering.meshcache import cached_mesh
     from gst_ros.scenes.rendering.obj import load_obj
 
-    return load_obj(model.archive, model.member, model.rotation, model.size_m)
+    arguments = (model.archive, model.member, model.rotation, model.size_m)
+    return cached_mesh(arguments, lambda: load_obj(*arguments))
 
 
 def _read_archive(archive: Path, label_of: dict[str, str]) -> list[FurnitureModel]:

@@ -7,6 +7,7 @@ images, and a number out of range is an error, not a crash.
 
 from __future__ import annotations
 
+import math
 import posixpath
 import zipfile
 from collections.abc import Iterator
@@ -16,13 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.scenes.place import SceneError
-from gst_ros.scenes.rendering.mesh import Floats, Material, Mesh, MeshPart
+from gst_ros.scenes.rendering.mesh import Material, Mesh, MeshPart, merge
+from gst_ros.scenes.rendering.simplify import (
+    leaves,
+    simplified,
+    simplified_textured,
+    thinned,
+    unique_rows,
+    vertex_normals,
+)
 
 GLASS_OPACITY = 0.35
 """Parts more transparent than this are left out of colour, depth and ids alike: a camera looks through them."""
 
 MAX_FACES = 6000
-"""Models without textures are simplified to about this many triangles."""
+"""Models are reduced to about this many triangles."""
+FOLIAGE_FACTOR = 4.0
+"""Leaves may be so many times more than that."""
+TEXTURED_FACTOR = 2.0
+"""Textured parts may be so many times more, because seams cost looks."""
+MAX_TEXTURE_PIXELS = 512
+"""Larger textures are shrunk: the renderer keeps them at this size."""
 
 # OBJ has Y up and the front at +Z; the object frame has x forward, y left, z up.
 OBJECT_FROM_OBJ = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -53,7 +68,7 @@ def load_obj(archive: Path, member: str, rotation: tuple[float, ...], size_m: tu
 
 
 class _Reader:
-    """Tokens of one OBJ file as arrays."""
+    """The contents of one OBJ file as arrays."""
 
     def __init__(self, zipped: zipfile.ZipFile, member: str) -> None:
         self._zip = zipped
@@ -61,44 +76,33 @@ class _Reader:
         self._member = member
         self.materials: dict[str, Material] = {}
         self.transparent: set[str] = set()
-        self.positions: list[list[float]] = []
-        self.uvs: list[list[float]] = []
-        self.normals: list[list[float]] = []
-        self.corners: dict[str, list[tuple[int, int, int]]] = {}  # material -> flat list of triangle corners
+        self.positions = np.zeros((0, 3))
+        self.uvs = np.zeros((0, 2))
+        self.normals = np.zeros((0, 3))
+        self.corners: dict[str, NDArray[np.int64]] = {}
+        """Per material, three rows (indices of position, texture coordinate and normal) for each triangle."""
 
     def read(self) -> None:
-        material = ""
-        for words in _lines(self._zip.read(self._member)):
-            match words[0]:
-                case "v":
-                    self.positions.append([float(v) for v in words[1:4]])
-                case "vt":
-                    self.uvs.append([float(v) for v in words[1:3]])
-                case "vn":
-                    self.normals.append([float(v) for v in words[1:4]])
-                case "usemtl":
-                    material = " ".join(words[1:])
-                case "mtllib":
-                    self._read_materials(posixpath.join(self._folder, " ".join(words[1:])))
-                case "f":
-                    corners = [self._corner(word) for word in words[1:]]
-                    run = self.corners.setdefault(material, [])
-                    for i in range(1, len(corners) - 1):
-                        run += (corners[0], corners[i], corners[i + 1])
-                case _:
-                    pass
-
-    def _corner(self, word: str) -> tuple[int, int, int]:
-        parts = [*word.split("/"), "", ""][:3]
+        numbers: dict[str, list[str]] = {"v": [], "vt": [], "vn": []}
+        faces: dict[str, list[str]] = {}
+        run = faces.setdefault("", [])
+        for line in _plain_lines(self._zip.read(self._member)):
+            word, _, rest = line.partition(" ")
+            if word in numbers:
+                numbers[word].append(rest)
+            elif word == "f":
+                if "-" in rest:  # counted back from the last one so far
+                    rest = _absolute(rest, [len(numbers[kind]) for kind in ("v", "vt", "vn")])
+                run.append(rest)
+            elif word == "usemtl":
+                run = faces.setdefault(rest.strip(), [])
+            elif word == "mtllib":
+                self._read_materials(posixpath.join(self._folder, rest.strip()))
+        self.positions = _table(numbers["v"], 3)
+        self.uvs = _table(numbers["vt"], 2)
+        self.normals = _table(numbers["vn"], 3)
         counts = (len(self.positions), len(self.uvs), len(self.normals))
-        result = []
-        for part, count in zip(parts, counts, strict=True):
-            index = int(part) if part else 0
-            index = index - 1 if index > 0 else count + index if index < 0 else -1
-            if not -1 <= index < count:
-                raise ValueError(f"index {part} of a face is out of range")
-            result.append(index)
-        return result[0], result[1], result[2]
+        self.corners = {name: _triangles(lines, counts) for name, lines in faces.items() if lines}
 
     def _read_materials(self, member: str) -> None:
         if member not in self._zip.namelist():
@@ -133,22 +137,83 @@ class _Reader:
         if member not in self._zip.namelist():
             return None
         image = cv2.imdecode(np.frombuffer(self._zip.read(member), np.uint8), cv2.IMREAD_COLOR)
-        return None if image is None else np.ascontiguousarray(image[:, :, ::-1]).astype(np.uint8)
+        if image is None:
+            return None
+        height, width = image.shape[:2]
+        if max(height, width) > MAX_TEXTURE_PIXELS:
+            size = (min(width, MAX_TEXTURE_PIXELS), min(height, MAX_TEXTURE_PIXELS))
+            image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+        return np.ascontiguousarray(image[:, :, ::-1]).astype(np.uint8)
+
+
+def _plain_lines(data: bytes) -> Iterator[str]:
+    for line in data.decode("latin-1").replace("\\\n", " ").replace("\t", " ").splitlines():
+        line = line.strip()
+        if line and line[0] != "#":
+            yield line
 
 
 def _lines(data: bytes) -> Iterator[list[str]]:
-    for line in data.decode("latin-1").replace("\\\n", " ").splitlines():
-        words = line.split()
-        if words and not words[0].startswith("#"):
-            yield words
+    return (line.split() for line in _plain_lines(data))
+
+
+def _table(lines: list[str], columns: int) -> NDArray[np.float64]:
+    """The first numbers of each line; all lines at once when they are equally long, as nearly always."""
+    if not lines:
+        return np.zeros((0, columns))
+    numbers = np.array(" ".join(lines).split(), np.float64)
+    width, rest = divmod(len(numbers), len(lines))
+    if rest or width < columns or any(len(line.split()) != width for line in lines[:: max(1, len(lines) // 64)]):
+        return np.array([[float(v) for v in line.split()[:columns]] for line in lines])
+    return np.ascontiguousarray(numbers.reshape(len(lines), width)[:, :columns])
+
+
+def _absolute(rest: str, counts: list[int]) -> str:
+    """A face's corners with indices that are counted from the end replaced by plain ones."""
+    words = []
+    for word in rest.split():
+        parts = word.split("/")
+        plain = [
+            str(count + 1 + int(part)) if part.startswith("-") else part
+            for part, count in zip(parts, counts, strict=False)
+        ]
+        words.append("/".join(plain))
+    return " ".join(words)
+
+
+def _triangles(lines: list[str], counts: tuple[int, int, int]) -> NDArray[np.int64]:
+    """Corners of triangles, three rows each, from faces of any number of corners.
+
+    Raises:
+        ValueError: An index is out of range or no number.
+    """
+    words = " ".join(lines).split()
+    sizes = np.array([len(line.split()) for line in lines])
+    slashes = np.array([line.count("/") for line in lines])
+    text = " ".join(words).replace("//", "/0/")
+    columns = 1 + int(slashes[0]) // int(max(1, sizes[0]))
+    if columns > 3 or (slashes != (columns - 1) * sizes).any():
+        padded = ("/".join((word.replace("//", "/0/") + "/0/0").split("/")[:3]) for word in words)
+        text, columns = " ".join(padded), 3
+    indices = np.zeros((len(words), 3), np.int64)
+    indices[:, :columns] = np.array(text.replace("/", " ").split(), np.int64).reshape(len(words), columns)
+    indices -= 1
+    if len(indices) and ((indices[:, 0] < 0).any() or (indices < -1).any() or (indices >= counts).any()):
+        raise ValueError("an index of a face is out of range")
+    first = np.cumsum(sizes) - sizes
+    each = np.maximum(sizes - 2, 0)  # triangles of a fan
+    start = np.repeat(first, each)
+    step = np.arange(len(start)) - np.repeat(np.cumsum(each) - each, each)
+    fan = np.stack([start, start + step + 1, start + step + 2], axis=1)
+    return np.asarray(indices[fan.ravel()])
 
 
 def _assemble(reader: _Reader, rotation: NDArray[np.float64], size_m: tuple[float, float, float]) -> Mesh:
-    positions = np.array(reader.positions, np.float64).reshape(-1, 3) @ rotation.T @ OBJECT_FROM_OBJ.T
+    positions = reader.positions @ rotation.T @ OBJECT_FROM_OBJ.T
     turn = OBJECT_FROM_OBJ @ rotation
-    used = np.unique([c[0] for run in reader.corners.values() for c in run])
-    if len(used) == 0:
+    if not any(len(run) for run in reader.corners.values()):
         raise ValueError("it has no faces")
+    used = np.unique(np.concatenate([run[:, 0] for run in reader.corners.values()]))
     # The catalogue's size is that of the whole model, glass included.
     low, high = positions[used].min(axis=0), positions[used].max(axis=0)
     extent = np.maximum(high - low, 1e-6)
@@ -159,15 +224,14 @@ def _assemble(reader: _Reader, rotation: NDArray[np.float64], size_m: tuple[floa
     solid = {name: run for name, run in reader.corners.items() if name not in reader.transparent}
     if not solid:
         solid = reader.corners  # a model of glass alone is better shown than lost
-    total = sum(len(run) for run in solid.values()) // 3
-    keep = min(1.0, MAX_FACES / max(total, 1))
+    total = sum(len(run) for run in solid.values()) / 3
+    share = min(1.0, MAX_FACES / max(total, 1))
     pieces = []
     for name, run in solid.items():
-        corners = np.array(run, np.int64)
-        material = reader.materials.get(name, Material())
-        pieces.append(_piece(points, reader, corners, turn, scale, material, keep))
-    from gst_ros.scenes.rendering.mesh import merge
-
+        if len(run):
+            material = reader.materials.get(name, Material())
+            budget = math.ceil(share * len(run) / 3)
+            pieces.append(_piece(points, reader, run, turn, scale, material, budget))
     return merge(pieces)
 
 
@@ -178,77 +242,44 @@ def _piece(
     turn: NDArray[np.float64],
     scale: NDArray[np.float64],
     material: Material,
-    keep: float,
+    budget: int,
 ) -> Mesh:
-    """The faces of one material."""
-    if keep < 1.0 and material.texture is None and len(corners) > 3 * 200:
-        return _simplified(points, corners, material, keep)
-    unique, indices = np.unique(corners, axis=0, return_inverse=True)
+    """The faces of one material, no more than about ``budget``."""
+    mesh = _exact(points, reader, corners, turn, scale, material)
+    if len(mesh.faces) <= max(budget, 200):
+        return mesh
+    keep = budget / len(mesh.faces)
+    piece = leaves(mesh.positions, mesh.faces)
+    if piece is not None:
+        return thinned(mesh, piece, min(1.0, FOLIAGE_FACTOR * keep))
+    if material.texture is None:
+        return simplified(mesh.positions, mesh.faces, material, keep)
+    return simplified_textured(mesh, min(1.0, TEXTURED_FACTOR * keep))
+
+
+def _exact(
+    points: NDArray[np.float64],
+    reader: _Reader,
+    corners: NDArray[np.int64],
+    turn: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    material: Material,
+) -> Mesh:
+    first, indices = unique_rows(corners)
+    unique = corners[first]
     faces = indices.reshape(-1, 3).astype(np.int32)
     positions = points[unique[:, 0]].astype(np.float32)
-    if reader.uvs and (unique[:, 1] >= 0).any():
-        uvs = np.array(reader.uvs, np.float32)[np.maximum(unique[:, 1], 0)]
+    if len(reader.uvs) and (unique[:, 1] >= 0).any():
+        uvs = reader.uvs[np.maximum(unique[:, 1], 0)].astype(np.float32)
     else:
         uvs = np.zeros((len(unique), 2), np.float32)
-    if reader.normals and (unique[:, 2] >= 0).all():
-        normals = np.array(reader.normals, np.float64)[unique[:, 2]] @ turn.T / scale
+    if len(reader.normals) and (unique[:, 2] >= 0).all():
+        normals = reader.normals[unique[:, 2]] @ turn.T / scale
         length = np.linalg.norm(normals, axis=1, keepdims=True)
-        flat = _vertex_normals(positions, faces)
+        flat = vertex_normals(positions, faces)
         normals = np.where(length > 1e-9, normals / np.maximum(length, 1e-9), flat).astype(np.float32)
     else:
         positions, uvs = positions[faces.ravel()], uvs[faces.ravel()]
         faces = np.arange(len(positions), dtype=np.int32).reshape(-1, 3)
-        normals = _vertex_normals(positions, faces)
+        normals = vertex_normals(positions, faces)
     return Mesh(positions, normals, uvs, faces, (MeshPart(0, len(faces), material),))
-
-
-def _simplified(points: NDArray[np.float64], corners: NDArray[np.int64], material: Material, keep: float) -> Mesh:
-    """Fewer triangles, flat shaded where the model bends sharply.
-
-    Vertices that meet are joined first: the files repeat them, and a simplifier would tear the seams open.
-    """
-    import fast_simplification  # type: ignore[import-untyped]
-
-    used, indices = np.unique(corners[:, 0], return_inverse=True)
-    grid = np.round(points[used] / 1e-4).astype(np.int64)
-    _, first, joined = np.unique(grid, axis=0, return_index=True, return_inverse=True)
-    faces = joined.ravel()[indices].reshape(-1, 3)
-    faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 0] != faces[:, 2])]
-    vertices = points[used][first]
-    if len(faces) > 60:
-        reduction = float(np.clip(1.0 - keep, 0.0, 0.97))
-        vertices, faces = fast_simplification.simplify(
-            vertices.astype(np.float32), faces.astype(np.int32), target_reduction=reduction
-        )
-    return _creased(np.asarray(vertices, np.float32), np.asarray(faces, np.int32), material)
-
-
-def _creased(vertices: Floats, faces: NDArray[np.int32], material: Material, crease_deg: float = 40.0) -> Mesh:
-    """Smooth normals within a crease angle, separate vertices across it."""
-    a, b, c = (vertices[faces[:, i]] for i in range(3))
-    face_normals = np.cross(b - a, c - a)
-    area = np.linalg.norm(face_normals, axis=1, keepdims=True)
-    unit = face_normals / np.maximum(area, 1e-12)
-    corner_vertex = faces.ravel()
-    corner_normal = np.repeat(unit, 3, axis=0)
-    smooth = np.zeros_like(vertices)
-    np.add.at(smooth, corner_vertex, np.repeat(face_normals, 3, axis=0))
-    smooth /= np.maximum(np.linalg.norm(smooth, axis=1, keepdims=True), 1e-12)
-    blended = smooth[corner_vertex]
-    sharp = (blended * corner_normal).sum(axis=1) < np.cos(np.radians(crease_deg))
-    normals = np.where(sharp[:, None], corner_normal, blended).astype(np.float32)
-    positions = vertices[corner_vertex].astype(np.float32)
-    flat_faces = np.arange(len(positions), dtype=np.int32).reshape(-1, 3)
-    uvs = np.zeros((len(positions), 2), np.float32)
-    return Mesh(positions, normals, uvs, flat_faces, (MeshPart(0, len(flat_faces), material),))
-
-
-def _vertex_normals(positions: Floats, faces: NDArray[np.int32]) -> Floats:
-    a, b, c = (positions[faces[:, i]] for i in range(3))
-    face_normals = np.cross(b - a, c - a)
-    normals = np.zeros_like(positions)
-    for i in range(3):
-        np.add.at(normals, faces[:, i], face_normals)
-    length = np.linalg.norm(normals, axis=1, keepdims=True)
-    up = np.array([[0.0, 0.0, 1.0]], np.float32)
-    return np.where(length > 1e-12, normals / np.maximum(length, 1e-12), up).astype(np.float32)
