@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import functools
 import importlib
 import re
 import shutil
@@ -48,6 +49,7 @@ def imports(folder: Path) -> Iterator[tuple[Path, str]]:
                 yield path, node.module.partition(".")[0]
 
 
+@functools.cache
 def foreign_imports() -> dict[str, Path]:
     """What the package and its launch files import beyond Python itself, with one file that does."""
     found: dict[str, Path] = {}
