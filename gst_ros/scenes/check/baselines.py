@@ -1,0 +1,223 @@
+"""The oracle, random guesses and answers from the text alone: what each must score.
+
+The expectations of random guesses are counted out here, question by question, and not taken from the metrics' code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gst_ros.bench.answers import AnswerValue, parse_answer, parse_truth
+from gst_ros.bench.metrics import ScoringConfig, score_answer
+from gst_ros.bench.tasks import TASKS, Task, find_task
+from gst_ros.scenes.check.oracle import Oracle
+from gst_ros.scenes.check.report import Check
+from gst_ros.scenes.check.truth import PlaceTruth
+from gst_ros.scenes.place import SceneError
+
+Array = NDArray[np.float64]
+
+GUESSES = 40
+"""Random answerers, each of its own seed; all their answers together are compared with theory."""
+SIGMAS = 5.0
+TEXT_MARGIN = 5.0
+TEXT_SIGMAS = 3.0
+ENOUGH = 20
+"""Fewer questions of a task say nothing about what the text gives away."""
+KNOWN_DISTANCE_M = 4.0
+KNOWN_POINT = (500.0, 500.0)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its parsed truth."""
+
+    place: str
+    task: Task
+    setting: str
+    uid: str
+    texts: tuple[str, ...]
+    images: int
+    truth: AnswerValue
+
+
+def collect(places: Sequence[PlaceTruth]) -> list[Asked]:
+    """All questions of a set."""
+    result = []
+    for place in places:
+        for record in place.questions:
+            task = find_task(record["task"])
+            truth = parse_truth(task, record["answer"])
+            setting = record.get("setting", "")
+            result.append(
+                Asked(place.name, task, setting, record["uid"], tuple(record["texts"]), len(record["images"]), truth)
+            )
+    return result
+
+
+def check_oracle(places: Sequence[PlaceTruth]) -> Iterator[Check]:
+    """Every question answered from poses and boxes alone: 100 on every task."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    wrong: list[str] = []
+    for place in places:
+        oracle = Oracle(place)
+        for record in place.questions:
+            task = find_task(record["task"])
+            truth = parse_truth(task, record["answer"])
+            try:
+                answer = oracle.answer(record)
+                score = _score(task, answer, truth)
+            except (SceneError, KeyError) as error:
+                answer, score = str(error), 0.0
+            scores[task.key].append(score)
+            if score < 1.0:
+                wrong.append(f"{record['uid']}: {answer}, not {record['answer']}")
+    tasks = [key for key in TASKS if key in scores]
+    text = ", ".join(f"{key} {100 * float(np.mean(scores[key])):.0f}" for key in tasks)
+    if wrong:
+        text += f"; {len(wrong)} wrong ({wrong[0]})"
+    values = {"scores": {key: 100 * float(np.mean(scores[key])) for key in tasks}, "wrong": wrong}
+    yield Check("oracle", bool(tasks) and not wrong, text, "100 on every task", "", values)
+
+
+def check_random(asked: Sequence[Asked]) -> Iterator[Check]:
+    """The ``random`` answerer against what uniform guesses must score."""
+    from gst_ros.reasoning.answerer import Query
+    from gst_ros.reasoning.random_guess import RandomConfig, RandomGuess
+
+    config = RandomConfig()
+    guessers = [RandomGuess(RandomConfig(answerer_seed=seed)) for seed in range(GUESSES)]
+    texts, problems, values = [], [], {}
+    for key, group in _by_task(asked).items():
+        expected, variance, found = 0.0, 0.0, 0.0
+        for question in group:
+            mean, spread = expected_score(question, config.random_range_low_m, config.random_range_high_m)
+            expected, variance = expected + mean, variance + spread / GUESSES
+            query = Query(question.uid, key, question.texts, tuple(b"" for _ in range(question.images)))
+            answers = [guesser.answer(query, None) for guesser in guessers]  # type: ignore[arg-type]
+            found += float(np.mean([_score(question.task, a.text, question.truth) for a in answers]))
+        mean, theory = 100 * found / len(group), 100 * expected / len(group)
+        error = 100 * math.sqrt(variance) / len(group)
+        values[key] = {"score": mean, "theory": theory, "standard_error": error}
+        texts.append(f"{key} {mean:.1f} ({theory:.1f})")
+        if abs(mean - theory) > SIGMAS * error + 1e-9:
+            problems.append(key)
+    limit = f"theory (in brackets) within {SIGMAS:g} standard errors of {GUESSES} runs"
+    yield Check("random", not problems, ", ".join(texts), limit, "", values)
+
+
+def check_text_only(asked: Sequence[Asked]) -> Iterator[Check]:
+    """The best answer that the other places' answers to the same words, or of the same task, suggest.
+
+    It must gain nothing over what needs no data at all: chance for letters and angles, the image's middle for points,
+    4 m for distances.
+    """
+    texts, problems, values = [], [], {}
+    judged = False
+    for key, group in _by_task(asked).items():
+        gained, learnt, known = [], [], []
+        for question in group:
+            others = [q for q in group if q.place != question.place] or [q for q in group if q is not question]
+            same = [q for q in others if q.texts == question.texts]
+            answer = best_constant([q.truth for q in (same or others)], question.task)
+            learnt.append(0.0 if answer is None else _value_score(question.task, answer, question.truth))
+            known.append(_without_data(question))
+            gained.append(learnt[-1] - known[-1])
+        mean, error = 100 * float(np.mean(gained)), 100 * float(np.std(gained)) / math.sqrt(len(group))
+        values[key] = {
+            "score": 100 * float(np.mean(learnt)),
+            "without_data": 100 * float(np.mean(known)),
+            "n": len(group),
+        }
+        texts.append(f"{key} {100 * np.mean(learnt):.0f} ({100 * np.mean(known):.0f})")
+        if len(group) >= ENOUGH:
+            judged = True
+            if mean > TEXT_MARGIN + TEXT_SIGMAS * error:
+                problems.append(key)
+    limit = f"no more than without data (in brackets) + {TEXT_MARGIN:g} + {TEXT_SIGMAS:g} standard errors"
+    yield Check("text alone", None if not judged else not problems, ", ".join(texts), limit, "", values)
+
+
+def expected_score(question: Asked, low_m: float, high_m: float) -> tuple[float, float]:
+    """Mean and variance of the score of a uniform guess, counted over all guesses.
+
+    Args:
+        question: The question.
+        low_m: Smallest distance guessed.
+        high_m: Largest distance guessed.
+    """
+    metric, truth = question.task.metric, question.truth
+    if metric == "acc":
+        return 1 / question.images, (1 / question.images) * (1 - 1 / question.images)
+    if metric == "angle" and isinstance(truth, float):
+        guesses = np.arange(-179, 181)
+        error = np.abs((guesses - truth + 180.0) % 360.0 - 180.0)
+        scores = sum((error < limit).astype(np.float64) for limit in (15.0, 30.0, 45.0)) / 3.0
+    elif metric == "point" and isinstance(truth, tuple):
+        x, y = np.arange(1000) - truth[0], np.arange(1000) - truth[1]
+        squared = x[:, None] ** 2 + y[None, :] ** 2
+        scores = sum((squared < limit**2).astype(np.float64) for limit in (100, 150, 200, 250, 300)) / 5.0
+    elif isinstance(truth, float):
+        guesses = np.arange(round(low_m * 10), round(high_m * 10) + 1)  # decimetres
+        truth_dm = round(truth * 10)
+        # Whole numbers keep ties exact: |guess - truth| / truth < k / 20 for k = 1 ... 10.
+        error = 20 * np.abs(guesses - truth_dm)
+        scores = sum((error < k * truth_dm).astype(np.float64) for k in range(1, 11)) / 10.0
+    else:
+        raise TypeError(f"{truth!r} is no answer to {question.uid}")
+    values = np.asarray(scores)
+    return float(values.mean()), float(values.var())
+
+
+def best_constant(truths: Sequence[AnswerValue], task: Task) -> AnswerValue | None:
+    """The one of some answers that scores best on all of them; None without any."""
+    if not truths:
+        return None
+    candidates: list[AnswerValue] = list(dict.fromkeys(truths))[:200]
+    scores = [sum(_value_score(task, candidate, truth) for truth in truths[:200]) for candidate in candidates]
+    return candidates[int(np.argmax(scores))]
+
+
+def _without_data(question: Asked) -> float:
+    metric = question.task.metric
+    if metric == "acc":
+        return 1 / question.images
+    if metric == "angle":
+        return 1 / 6
+    constant: AnswerValue = KNOWN_POINT if metric == "point" else KNOWN_DISTANCE_M
+    return _value_score(question.task, constant, question.truth)
+
+
+def _by_task(asked: Sequence[Asked]) -> Mapping[str, list[Asked]]:
+    """Questions by task key, in official order; of GST-Bench-Local those of the global setting alone."""
+    groups: dict[str, list[Asked]] = defaultdict(list)
+    for question in asked:
+        if question.setting in ("", "global"):
+            groups[question.task.key].append(question)
+    return {key: groups[key] for key in TASKS if key in groups}
+
+
+def _score(task: Task, answer: str, truth: AnswerValue) -> float:
+    return score_answer(task, parse_answer(task, answer), truth, ScoringConfig())
+
+
+def _value_score(task: Task, answer: Any, truth: AnswerValue) -> float:
+    config = ScoringConfig()
+    from gst_ros.bench.metrics import angle_score, mra_score, point_score
+
+    if task.metric == "acc":
+        return float(answer == truth)
+    if task.metric == "angle" and isinstance(truth, float):
+        return angle_score(answer, truth, config.angle_thresholds_deg)
+    if task.metric == "point" and isinstance(truth, tuple):
+        return point_score(answer, truth, config.point_thresholds_999)
+    if isinstance(truth, float):
+        return mra_score(answer, truth, config.mra_thetas)
+    raise TypeError(f"{truth!r} is no answer of task {task.key}")
