@@ -64,7 +64,7 @@ def grow_place(
         raise SceneError(f"unknown kind of place '{kind}'", field="kind", remedy=f"one of: {known}")
     if catalogue is None and not options.builtin_only:
         raise SceneError("no furniture catalogue", field="catalogue", remedy="give one, or allow built-in models only")
-    pool = ModelPool(None if options.builtin_only else catalogue, split, options.licences)
+    source = None if options.builtin_only else catalogue
     random = rng(seed, "daylight")
     azimuth, elevation, sky = draw_daylight(random)
     clutter = options.clutter if options.clutter is not None else float(random.uniform(0.75, 1.25))
@@ -82,7 +82,7 @@ def grow_place(
             split=split,
             rooms=plan.rooms,
             walls=plan.walls,
-            objects=furnish(plan, pool, seed, clutter=clutter),
+            objects=furnish(plan, ModelPool(source, split, options.licences), seed, clutter=clutter),
             lights=plan.lights,
             sun_azimuth_deg=azimuth,
             sun_elevation_deg=elevation,

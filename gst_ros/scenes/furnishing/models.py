@@ -50,6 +50,7 @@ class ModelPool:
         self._split = split
         self._licences = licences
         self._known: dict[str, list[Piece]] = {}
+        self._spent: set[str] = set()
         self._scenery = frozenset(rules().scenery) | (catalogue.scenery if catalogue else frozenset())
 
     def askable(self, label: str) -> bool:
@@ -70,7 +71,12 @@ class ModelPool:
         for i in random.permutation(len(names)):
             pieces = self.options(names[int(i)])
             result += [pieces[int(k)] for k in random.permutation(len(pieces))]
-        return [self.varied(piece, random) for piece in result]
+        return [self.varied(piece, random) for piece in result if piece.model not in self._spent]
+
+    def note(self, model: str) -> None:
+        """Remember that a model is in the place: heavy ones are not offered again."""
+        if model in rules().heavy:
+            self._spent.add(model)
 
     def varied(self, piece: Piece, random: np.random.Generator) -> Piece:
         """A built-in model gets a look of its own; a catalogue model stays as it is."""

@@ -94,6 +94,7 @@ class Furnisher:
             askable=self.pool.askable(piece.label),
         )
         self.objects.append(thing)
+        self.pool.note(piece.model)
         if piece.top_m is not None:
             self.tops[thing.id] = piece.top_m
         self.space.add(bounding(thing.footprint()), z, z + piece.size_m[2], thing.id, zones)
@@ -198,7 +199,11 @@ class Furnisher:
         if along_m is None:
             spots = self.spots(lifted, "", edges)[:60]
         else:
-            spots = [(edge, along_m) for edge in edges or () if self.wall_free(edge, along_m, lifted, z)]
+            spots = [
+                (edge, along_m)
+                for edge in edges or ()
+                if width / 2 <= along_m <= edge.length_m - width / 2 and self.wall_free(edge, along_m, lifted, z)
+            ]
         for edge, along in spots:
             box = edge.box(along - width / 2, along + width / 2, HANG_GAP_M, HANG_GAP_M + depth)
             thin = depth < THIN_M

@@ -6,8 +6,8 @@ import numpy as np
 
 from gst_ros.scenes.furnishing.groups import ahead, table_set
 from gst_ros.scenes.furnishing.models import Piece
-from gst_ros.scenes.furnishing.placing import WALL_GAP_M, Furnisher
-from gst_ros.scenes.furnishing.space import Edge, centred
+from gst_ros.scenes.furnishing.placing import Furnisher
+from gst_ros.scenes.furnishing.space import Edge
 from gst_ros.scenes.place import PlacedObject
 
 BOARD_Z_M = 0.85
@@ -128,9 +128,12 @@ def dining_room(
     for x in xs:
         for y in ys:
             table = kinds[int(room.random.integers(len(kinds)))]
-            jitter = room.random.uniform(-0.12, 0.12, 2)
-            spots = [(float(x + jitter[0]), float(y + jitter[1]))]
-            if room.random.random() < 0.1:
+            # Near its place in the row; further off where something is in the way.
+            spots = [
+                (float(x + room.random.uniform(-reach, reach)), float(y + room.random.uniform(-reach, reach)))
+                for reach in (0.12, 0.3, 0.5, 0.7)
+            ]
+            if room.random.random() < 0.06:
                 continue
             made += table_set(room, [table], chairs, seats=(2, 4), margin_m=0.1, spots=spots) is not None
     return made
@@ -150,6 +153,3 @@ def _stools(room: Furnisher, bar: PlacedObject, stool: Piece) -> None:
         box = room.floor_spot(stool, x, y, bar.yaw_deg + 180.0)
         if box and room.random.random() < 0.85 and room.space.connected([box]):
             room.put(stool, x, y, bar.yaw_deg + 180.0, tint=tint)
-
-
-__all__ = ["WALL_GAP_M", "centred", "classroom", "dining_room"]

@@ -57,6 +57,7 @@ class Rules:
     niche: frozenset[str]
     no_top: frozenset[str]
     wall: frozenset[str]
+    heavy: frozenset[str]
     unsuited: dict[str, tuple[str, ...]]
     tops: dict[str, tuple[Step, ...]]
     rooms: dict[str, tuple[Step, ...]]
@@ -76,11 +77,9 @@ def rules() -> Rules:
         niche=frozenset(data["niche"]),
         no_top=frozenset(data["no_top"]),
         wall=frozenset(data["wall"]),
+        heavy=frozenset(data["heavy"]),
         unsuited={label: tuple(ids) for label, ids in data["unsuited"].items()},
-        tops={
-            label: tuple(_step(s) for s in steps)
-            for label, steps in data["tops"].items()
-        },
+        tops={label: tuple(_step(s) for s in steps) for label, steps in data["tops"].items()},
         rooms={kind: tuple(_step(s) for s in steps) for kind, steps in data["rooms"].items()},
         extras={kind: tuple(labels) for kind, labels in data["extras"].items()},
     )

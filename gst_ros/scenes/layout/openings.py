@@ -75,6 +75,7 @@ class Cutter:
     ceiling_m: float
     fixtures: list[PlacedObject] = field(default_factory=list)
     blocked: list[shapely.Polygon] = field(default_factory=list)
+    _leaves: list[shapely.Polygon] = field(default_factory=list)
     _reserved: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
 
     def gaps(self, run: Run) -> list[tuple[float, float]]:
@@ -114,14 +115,21 @@ class Cutter:
         width = min(wanted, length)
         if width < 0.7:
             raise SceneError("a wall has no room for its door", field="layout")
-        # Most doors stand near a corner.
-        start = self._within(low, high, width)
-        if self.random.random() < 0.6:
-            start = low if self.random.random() < 0.5 else high - width
-        door = Opening("door", start, width, 0.0, head)
+        door = Opening("door", self._door_start(run, low, high, width), width, 0.0, head)
         if "garden" not in kinds and self.random.random() < 0.9:
             door = self._with_leaf(run, door, link, colour)
         self._add(run, door)
+
+    def _door_start(self, run: Run, low: float, high: float, width: float) -> float:
+        """Where a door begins: mostly near a corner, and never before another door's leaf if that can be helped."""
+        corners = [low, high - width] if self.random.random() < 0.5 else [high - width, low]
+        anywhere = [self._within(low, high, width) for _ in range(4)]
+        starts = [*corners, *anywhere] if self.random.random() < 0.6 else [*anywhere, *corners]
+        for start in starts:
+            zones = [self._zone(run, start, width, side, CLEAR_DEPTH_M) for side in run.sides if side != OUTSIDE]
+            if not any(zone.intersects(leaf) for zone in zones for leaf in self._leaves):
+                return start
+        return starts[0]
 
     def front_door(self, number: int) -> None:
         """Put a closed front door into an outer wall, from the hall if there is one.
@@ -227,6 +235,8 @@ class Cutter:
                 inside = shapely.Polygon(self.outlines[room]).buffer(0.002).covers(shape)
                 if inside and not any(shape.intersects(other) for other in self.blocked):
                     self.blocked.append(shape.buffer(0.03))
+                    # Beside a leaf there must be room to pass.
+                    self._leaves.append(shape.buffer(0.3))
                     return candidate
         return door
 

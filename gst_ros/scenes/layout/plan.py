@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from gst_ros.scenes.layout import programmes
-from gst_ros.scenes.layout.drafts import DM, Draft, Rect, bounds, shared
+from gst_ros.scenes.layout.drafts import Draft, Rect, bounds, shared
 from gst_ros.scenes.layout.links import IMPOSSIBLE, Link, drawbacks, linked
 from gst_ros.scenes.layout.looks import Style, draw_style, lamps
 from gst_ros.scenes.layout.openings import Cutter, wall_of
@@ -230,6 +230,3 @@ def total_area_m2(plan: FloorPlan) -> float:
     import shapely
 
     return float(sum(shapely.Polygon(room.outline).area for room in plan.rooms if not room.outdoor))
-
-
-__all__ = ["DM", "FloorPlan", "draw_plan", "total_area_m2"]
