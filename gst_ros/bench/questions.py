@@ -29,6 +29,8 @@ TEXT_FIELDS = ("texts", "text", "prompt", "question")
 MAX_UID_LETTERS = 1000
 OPTIONS = 4
 """Images of a question that is answered with a letter."""
+LOCAL_IMAGE = "local_image"
+"""Setting of GST-Bench-Local (field ``setting``) whose questions are about a single view, without any video."""
 
 
 @dataclass(frozen=True)
@@ -270,7 +272,7 @@ class _Loader:
             images = find_images(record, folders)
         except MediaProblem as error:
             raise _SkipError(error.reason, error.field) from error
-        if video is None and task.needs_video:
+        if video is None and task.needs_video and record.get("setting") != LOCAL_IMAGE:
             raise _SkipError("names no video", VIDEO_FIELDS[0])
         _check_image_count(task, len(images))
         scene = record.get("scene")

@@ -15,7 +15,7 @@ from gst_ros.scenes.files import PlaceFiles, write_image, write_json
 from gst_ros.scenes.footage import VideoWriter
 from gst_ros.scenes.freespace import FreeSpace
 from gst_ros.scenes.grow import GrowOptions, grow_place
-from gst_ros.scenes.instances import InstanceFacts, TrackRecorder
+from gst_ros.scenes.instances import InstanceFacts, Track, TrackRecorder
 from gst_ros.scenes.place import Place
 from gst_ros.scenes.plans import RENDER_SIZE, PlanFrame, draw_plan
 from gst_ros.scenes.questions.make import Outcome, make_questions
@@ -159,8 +159,8 @@ def gather_facts(
         if not shown:
             result[thing.id] = InstanceFacts(thing)
             continue
-        video, track = max(shown, key=lambda pair: int(pair[1].pixels.max()))
-        best = track.best
+        video, track = max(shown, key=lambda pair: _rank(pair[1], camera))
+        best = track.best(camera.width, camera.height)
         pose = video.trajectory.poses[int(track.frames[best])]
         pixels = int(track.pixels[best])
         only = [numbers[thing.id]]
@@ -179,6 +179,13 @@ def gather_facts(
             {video.name: track.visible_frames() for video, track in shown},
         )
     return result
+
+
+def _rank(track: Track, camera: Intrinsics) -> tuple[bool, int]:
+    """How well a video shows an object: whole rather than cut off, and large."""
+    best = track.best(camera.width, camera.height)
+    x0, y0, x1, y1 = track.boxes[best]
+    return bool(x0 > 0 and y0 > 0 and x1 < camera.width - 1 and y1 < camera.height - 1), int(track.pixels[best])
 
 
 def _draw_plans(place: Place, files: PlaceFiles, catalogue: Catalogue | None, renderer: Renderer) -> None:

@@ -35,10 +35,15 @@ class Track:
     pixels: Ints
     boxes: Ints
 
-    @property
-    def best(self) -> int:
-        """Index of the frame with the most pixels, the first of equals."""
-        return int(np.argmax(self.pixels))
+    def best(self, width: int, height: int) -> int:
+        """Index of the frame that shows it best: with the most pixels, and not cut off if there is such a frame.
+
+        Args:
+            width: Width of the images.
+            height: Height of the images.
+        """
+        clear = (self.boxes[:, :2] > 0).all(axis=1) & (self.boxes[:, 2:] < (width - 1, height - 1)).all(axis=1)
+        return int(np.argmax(np.where(clear, self.pixels, 0) if clear.any() else self.pixels))
 
     def visible_frames(self, least_pixels: int = VISIBLE_PIXELS) -> Ints:
         """The frames that show at least so many pixels of it."""
@@ -51,11 +56,11 @@ class InstanceFacts:
 
     Attributes:
         thing: The object.
-        pixels: Its largest number of pixels in a frame; 0 when no video shows it.
+        pixels: Its number of pixels in its best frame (:meth:`Track.best`); 0 when no video shows it.
         video: The video that has this frame, or an empty name.
         frame: The frame.
         box: The box of its pixels there: first column, first row, last column, last row.
-        cut_off: Whether the box touches the image's border.
+        cut_off: Whether the box touches the image's border, there and in all other frames.
         unoccluded: Share of its pixels within the image that nothing hides in this frame.
         complete: Share of its pixels that are to be seen in this frame, cut off or hidden ones counted as missing.
         visible: Per video, the frames that show it with at least :data:`VISIBLE_PIXELS`.

@@ -24,7 +24,7 @@ def command(folder: Path, frames: int, quick: bool, seed: int, as_json: bool) ->
     """
     from rich.console import Console
 
-    from gst_ros.scenes.check.report import report_table
+    from gst_ros.scenes.check.report import report_table, task_table
     from gst_ros.scenes.check.run import check_set
 
     console = Console(stderr=True, highlight=False)
@@ -35,7 +35,9 @@ def command(folder: Path, frames: int, quick: bool, seed: int, as_json: bool) ->
     if as_json:
         click.echo(json.dumps(report.to_json(), indent=1, allow_nan=False))
     else:
-        Console(highlight=False).print(report_table(report, f"Checks of {folder}"))
+        out = Console(highlight=False)
+        out.print(report_table(report, f"Checks of {folder}"))
+        out.print(task_table(report))
     for check in report.failed:
         click.echo(f"gst: check failed: {check.line}", err=True)
     return EXIT_FAILED if report.failed else 0

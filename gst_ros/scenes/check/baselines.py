@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.bench.answers import AnswerValue, parse_answer, parse_truth
-from gst_ros.bench.metrics import ScoringConfig, score_answer
+from gst_ros.bench.metrics import ScoringConfig, angle_score, mra_score, point_score, score_answer
 from gst_ros.bench.tasks import TASKS, Task, find_task
 from gst_ros.scenes.check.oracle import Oracle
 from gst_ros.scenes.check.report import Check
@@ -33,6 +33,8 @@ ENOUGH = 20
 """Fewer questions of a task say nothing about what the text gives away."""
 KNOWN_DISTANCE_M = 4.0
 KNOWN_POINT = (500.0, 500.0)
+
+ORACLE, RANDOM, TEXT_ALONE = "oracle", "random", "text alone"
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,10 @@ def check_oracle(places: Sequence[PlaceTruth]) -> Iterator[Check]:
             scores[task.key].append(score)
             if score < 1.0:
                 wrong.append(f"{record['uid']}: {answer}, not {record['answer']}")
-    tasks = [key for key in TASKS if key in scores]
-    text = ", ".join(f"{key} {100 * float(np.mean(scores[key])):.0f}" for key in tasks)
-    if wrong:
-        text += f"; {len(wrong)} wrong ({wrong[0]})"
-    values = {"scores": {key: 100 * float(np.mean(scores[key])) for key in tasks}, "wrong": wrong}
-    yield Check("oracle", bool(tasks) and not wrong, text, "100 on every task", "", values)
+    values = {key: {"questions": len(scores[key]), "score": 100 * _mean(scores[key])} for key in TASKS if key in scores}
+    count = sum(len(found) for found in scores.values())
+    text = f"{count - len(wrong)} of {count} right" + (f" ({wrong[0]})" if wrong else "")
+    yield Check(ORACLE, bool(values) and not wrong, text, "100 on every task", "", {"tasks": values, "wrong": wrong})
 
 
 def check_random(asked: Sequence[Asked]) -> Iterator[Check]:
@@ -94,7 +94,7 @@ def check_random(asked: Sequence[Asked]) -> Iterator[Check]:
 
     config = RandomConfig()
     guessers = [RandomGuess(RandomConfig(answerer_seed=seed)) for seed in range(GUESSES)]
-    texts, problems, values = [], [], {}
+    problems, values, worst = [], {}, 0.0
     for key, group in _by_task(asked).items():
         expected, variance, found = 0.0, 0.0, 0.0
         for question in group:
@@ -105,12 +105,14 @@ def check_random(asked: Sequence[Asked]) -> Iterator[Check]:
             found += float(np.mean([_score(question.task, a.text, question.truth) for a in answers]))
         mean, theory = 100 * found / len(group), 100 * expected / len(group)
         error = 100 * math.sqrt(variance) / len(group)
+        sigmas = abs(mean - theory) / error if error else 0.0
+        worst = max(worst, sigmas)
         values[key] = {"score": mean, "theory": theory, "standard_error": error}
-        texts.append(f"{key} {mean:.1f} ({theory:.1f})")
-        if abs(mean - theory) > SIGMAS * error + 1e-9:
-            problems.append(key)
-    limit = f"theory (in brackets) within {SIGMAS:g} standard errors of {GUESSES} runs"
-    yield Check("random", not problems, ", ".join(texts), limit, "", values)
+        if sigmas > SIGMAS:
+            problems.append(f"{key} {mean:.1f}, theory {theory:.1f}")
+    text = "; ".join(problems) or f"at most {worst:.1f} standard errors off ({GUESSES} runs)"
+    limit = f"what theory says, within {SIGMAS:g} standard errors"
+    yield Check(RANDOM, bool(values) and not problems, text, limit, "", {"tasks": values})
 
 
 def check_text_only(asked: Sequence[Asked]) -> Iterator[Check]:
@@ -119,8 +121,8 @@ def check_text_only(asked: Sequence[Asked]) -> Iterator[Check]:
     It must gain nothing over what needs no data at all: chance for letters and angles, the image's middle for points,
     4 m for distances.
     """
-    texts, problems, values = [], [], {}
-    judged = False
+    problems, values = [], {}
+    judged = 0
     for key, group in _by_task(asked).items():
         gained, learnt, known = [], [], []
         for question in group:
@@ -131,18 +133,15 @@ def check_text_only(asked: Sequence[Asked]) -> Iterator[Check]:
             known.append(_without_data(question))
             gained.append(learnt[-1] - known[-1])
         mean, error = 100 * float(np.mean(gained)), 100 * float(np.std(gained)) / math.sqrt(len(group))
-        values[key] = {
-            "score": 100 * float(np.mean(learnt)),
-            "without_data": 100 * float(np.mean(known)),
-            "n": len(group),
-        }
-        texts.append(f"{key} {100 * np.mean(learnt):.0f} ({100 * np.mean(known):.0f})")
+        score, without = 100 * _mean(learnt), 100 * _mean(known)
+        values[key] = {"score": score, "without_data": without, "questions": len(group)}
         if len(group) >= ENOUGH:
-            judged = True
+            judged += 1
             if mean > TEXT_MARGIN + TEXT_SIGMAS * error:
-                problems.append(key)
-    limit = f"no more than without data (in brackets) + {TEXT_MARGIN:g} + {TEXT_SIGMAS:g} standard errors"
-    yield Check("text alone", None if not judged else not problems, ", ".join(texts), limit, "", values)
+                problems.append(f"{key} {score:.0f} instead of {without:.0f}")
+    text = "; ".join(problems) or (f"{judged} tasks" if judged else f"no task has {ENOUGH} questions")
+    limit = f"gains <= {TEXT_MARGIN:g} + {TEXT_SIGMAS:g} standard errors over no data at all"
+    yield Check(TEXT_ALONE, not problems if judged else None, text, limit, "", {"tasks": values})
 
 
 def expected_score(question: Asked, low_m: float, high_m: float) -> tuple[float, float]:
@@ -204,14 +203,16 @@ def _by_task(asked: Sequence[Asked]) -> Mapping[str, list[Asked]]:
     return {key: groups[key] for key in TASKS if key in groups}
 
 
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
+
+
 def _score(task: Task, answer: str, truth: AnswerValue) -> float:
     return score_answer(task, parse_answer(task, answer), truth, ScoringConfig())
 
 
 def _value_score(task: Task, answer: Any, truth: AnswerValue) -> float:
     config = ScoringConfig()
-    from gst_ros.bench.metrics import angle_score, mra_score, point_score
-
     if task.metric == "acc":
         return float(answer == truth)
     if task.metric == "angle" and isinstance(truth, float):

@@ -90,3 +90,28 @@ def report_table(report: Report, title: str) -> Table:
     for check in report.checks:
         table.add_row(check.place or "set", check.name, check.measured, check.limit, words[check.passed])
     return table
+
+
+def task_table(report: Report) -> Table:
+    """A table of the tasks: what the oracle, random guesses and the text alone score on each, 0 to 100."""
+    from rich.table import Table
+
+    table = Table(title="Scores (0-100)")
+    for name in ("task", "questions", "oracle", "random", "in theory", "text alone", "without data"):
+        table.add_column(name, justify="left" if name == "task" else "right")
+    found = {check.name: check.values.get("tasks", {}) for check in report.checks if check.name in _BASELINES}
+    oracle, random, text = (found.get(name, {}) for name in _BASELINES)
+    for task in oracle:
+        numbers = [
+            (oracle, "score"),
+            (random, "score"),
+            (random, "theory"),
+            (text, "score"),
+            (text, "without_data"),
+        ]
+        cells = [f"{values[task][name]:.1f}" if task in values else "-" for values, name in numbers]
+        table.add_row(task, str(oracle[task]["questions"]), *cells)
+    return table
+
+
+_BASELINES = ("oracle", "random", "text alone")

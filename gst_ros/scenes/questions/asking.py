@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from gst_ros.scenes.place import PlacedObject
 from gst_ros.scenes.questions.names import unique_labels
 from gst_ros.scenes.questions.options import QuestionOptions
 from gst_ros.scenes.questions.records import QuestionSheet
@@ -25,6 +24,7 @@ FURNITURE_PLAN = "furniture.png"
 WALLS_PLAN = "walls.png"
 RENDER = "render.jpg"
 PLANS = (FURNITURE_PLAN, WALLS_PLAN)
+LEAST_MARKED, MOST_MARKED = 3, 6
 
 
 class Asker:
@@ -42,7 +42,6 @@ class Asker:
         self.sheet = QuestionSheet(recording.place.name)
         self.finder = ViewFinder(recording, options)
         self.first_number = number * options.per_task
-        self._marked: set[str] = set()
 
     @cached_property
     def candidates(self) -> list[Candidate]:
@@ -55,12 +54,18 @@ class Asker:
         return find_targets(self.recording, self.options)[0]
 
     @cached_property
+    def marked_targets(self) -> frozenset[str]:
+        """Ids of the targets that visual questions are about: few, because each costs a video of its own."""
+        count = min(max(self.options.per_task, LEAST_MARKED), MOST_MARKED)
+        return frozenset(target.id for target in self.shuffled(self.targets, "marked")[:count])
+
+    @cached_property
     def _unique(self) -> frozenset[str]:
         return unique_labels(self.recording.place)
 
-    def is_unique(self, thing: PlacedObject) -> bool:
-        """Whether an object can be asked for by its name."""
-        return thing.label in self._unique
+    def may_ask(self, target: Target, task: str) -> bool:
+        """Whether a task may ask for a target: semantic ones need a name that fits it alone."""
+        return target.facts.thing.label in self._unique if task.endswith("_s") else target.id in self.marked_targets
 
     def shuffled(self, items: Sequence[T], purpose: str) -> list[T]:
         """Items in a random order that is the place's own."""
@@ -83,12 +88,7 @@ class Asker:
 
     def marked_video(self, target: Target) -> str:
         """The video with a target marked."""
-        self._marked.add(target.id)
         return self.recording.marked_video(target.video, target.id)
-
-    def marking_cost(self, target: Target, task: str) -> float:
-        """A little for a marked video that has still to be made."""
-        return 0.0 if task.endswith("_s") or target.id in self._marked else 0.6
 
     def plan(self, level: str) -> str:
         """Path of one of the place's own top-down images."""

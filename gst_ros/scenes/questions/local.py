@@ -91,7 +91,7 @@ def find_shown(asker: Asker) -> list[Sighting]:
     result = []
     for target in asker.targets:
         thing = target.facts.thing
-        if not asker.is_unique(thing):
+        if not asker.may_ask(target, LOCAL_TASKS[0]):
             continue
         for candidate in asker.candidates:
             distance = range_m(candidate.pose, target.centre_m)

@@ -63,11 +63,11 @@ def ask_from_views(asker: Asker, task: str, sightings: Sequence[Sighting], setti
     Args:
         asker: Where the questions go.
         task: Task key.
-        sightings: Pairs to choose from; of semantic tasks those whose target is unique by name are used.
+        sightings: Pairs to choose from; those whose target the task may ask for are used.
         setting: Setting of GST-Bench-Local, where the questions belong to one.
     """
     semantic = task.endswith("_s")
-    pool = [s for s in sightings if not semantic or asker.is_unique(s.target.facts.thing)]
+    pool = [s for s in sightings if asker.may_ask(s.target, task)]
     by_view: Counter[str] = Counter()
     by_target: Counter[str] = Counter()
 
@@ -75,9 +75,7 @@ def ask_from_views(asker: Asker, task: str, sightings: Sequence[Sighting], setti
         seen, asked = by_view[sighting.candidate.name], by_target[sighting.target.id]
         if seen >= 2 or asked >= 3:
             return math.inf
-        return (
-            2.0 * seen + 1.5 * asked + asker.finder.cost(sighting.candidate) + asker.marking_cost(sighting.target, task)
-        )
+        return 2.0 * seen + 1.5 * asked + asker.finder.cost(sighting.candidate)
 
     def accept(sighting: Sighting) -> bool:
         view = asker.finder.take(sighting.candidate)
@@ -121,13 +119,12 @@ def ask_from_views(asker: Asker, task: str, sightings: Sequence[Sighting], setti
 def ask_positions(asker: Asker, task: str) -> None:
     """Questions for the position of an object on a plan (``gp_*``)."""
     semantic = task == "gp_s"
-    pool = asker.shuffled([t for t in asker.targets if not semantic or asker.is_unique(t.facts.thing)], task)
+    pool = asker.shuffled([t for t in asker.targets if asker.may_ask(t, task)], task)
     by_target: Counter[str] = Counter()
     combinations = [(target, level) for target in pool for level in PLANS]
 
     def cost(pair: tuple[Target, str]) -> float:
-        other = 2.0 * (pair[1] != asker.preferred_plan(task))
-        return 10.0 * by_target[pair[0].id] + asker.marking_cost(pair[0], task) + other
+        return 10.0 * by_target[pair[0].id] + 2.0 * (pair[1] != asker.preferred_plan(task))
 
     def accept(pair: tuple[Target, str]) -> bool:
         target, level = pair

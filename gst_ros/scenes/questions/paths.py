@@ -63,13 +63,11 @@ def stretches(
 
 
 def thinned(way: Array) -> Array:
-    """A path's points at least a step apart; first and last stay."""
-    kept = [0]
-    for i in range(1, len(way)):
-        if math.dist(way[i], way[kept[-1]]) >= STEP_M:
-            kept.append(i)
-    if kept[-1] != len(way) - 1:
-        kept.append(len(way) - 1)
+    """A path with one point for each step that it goes on; first and last stay."""
+    travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))])
+    steps = np.floor(travelled / STEP_M)
+    kept = np.concatenate([[True], np.diff(steps) > 0])
+    kept[-1] = True
     return np.asarray(way[kept])
 
 

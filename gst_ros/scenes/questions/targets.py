@@ -43,12 +43,13 @@ def find_targets(recording: Recording, options: QuestionOptions) -> tuple[list[T
         The targets in the place's order, and per reason how many objects are none.
     """
     videos = {video.name: video for video in recording.videos}
+    scale = (recording.preset.video.width / 640.0) ** 2
     targets: list[Target] = []
     rejected: dict[str, int] = {}
     for facts in recording.facts.values():
         if not facts.thing.askable:
             continue
-        problem = target_problem(facts, options)
+        problem = target_problem(facts, options, scale)
         if problem:
             rejected[problem] = rejected.get(problem, 0) + 1
         else:
@@ -56,16 +57,17 @@ def find_targets(recording: Recording, options: QuestionOptions) -> tuple[list[T
     return targets, rejected
 
 
-def target_problem(facts: InstanceFacts, options: QuestionOptions) -> str:
+def target_problem(facts: InstanceFacts, options: QuestionOptions, scale: float = 1.0) -> str:
     """Why an object cannot be asked for; empty when it can.
 
     Args:
         facts: What the videos show of it.
         options: The thresholds.
+        scale: Pixels of the videos per pixel of a 640 x 512 image.
     """
     if not facts.video:
         return "never in a video"
-    if facts.pixels < options.least_pixels:
+    if facts.pixels < options.least_pixels * scale:
         return "too small in the video"
     if len(facts.visible.get(facts.video, ())) < options.least_frames:
         return "too short in the video"
