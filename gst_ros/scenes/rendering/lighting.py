@@ -8,11 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gst_ros.scenes.place import Light, Place
+from gst_ros.scenes.place import Place
 from gst_ros.scenes.rendering.shaders import MAX_LAMPS
 
 LAMP_REACH_M = 9.0
 """Beyond this a lamp's light is below what eight bits show."""
+
+FULL_WALL_M = 2.2
+"""Walls from this height on reach the ceiling."""
+SAMPLE_M = 0.35
+"""Distance between the points of a box that are tried for a lamp's light."""
+NEAR_WALL_M = 0.2
 
 
 @dataclass(frozen=True)
@@ -41,17 +47,21 @@ def sun_direction(place: Place) -> NDArray[np.float64]:
     return np.array([level * math.cos(azimuth), level * math.sin(azimuth), math.sin(elevation)])
 
 
-def lamps_for_boxes(lights: tuple[Light, ...], low: NDArray[np.float32], high: NDArray[np.float32]) -> list[list[int]]:
+def lamps_for_boxes(place: Place, low: NDArray[np.float32], high: NDArray[np.float32]) -> list[list[int]]:
     """For each box the lamps that light it most.
 
+    A lamp is left out when walls stand between it and all of the box: its shadow map would say the same for each pixel,
+    at a higher price.
+
     Args:
-        lights: All lamps of the place.
+        place: The place, with its lamps and walls.
         low: K x 3 lower corners of the boxes, frame ``map``.
         high: K x 3 upper corners.
 
     Returns:
         Per box, at most ``MAX_LAMPS`` indices into ``lights``, strongest first.
     """
+    lights = place.lights
     if not lights:
         return [[] for _ in low]
     positions = np.array([light.position_m for light in lights])
@@ -59,5 +69,55 @@ def lamps_for_boxes(lights: tuple[Light, ...], low: NDArray[np.float32], high: N
     nearest = np.clip(positions[None], low[:, None], high[:, None])
     distance = np.linalg.norm(nearest - positions[None], axis=2)
     weight = np.where(distance < LAMP_REACH_M, strength[None] / (distance**2 + 0.6), 0.0)
+    walls = _full_walls(place)
+    for k, row in zip(*np.nonzero(weight), strict=True):
+        if _hidden(walls, positions[row, :2], low[k, :2], high[k, :2]):
+            weight[k, row] = 0.0
     order = np.argsort(-weight, axis=1, kind="stable")[:, :MAX_LAMPS]
     return [[int(i) for i in row if weight[k, i] > 0.0] for k, row in enumerate(order)]
+
+
+def _full_walls(place: Place) -> NDArray[np.float64]:
+    """S x 2 x 2 ends of the stretches of wall that no light passes: from floor to ceiling, between openings."""
+    stretches = []
+    for wall in place.walls:
+        if wall.height_m < FULL_WALL_M:
+            continue
+        start, end = np.array(wall.start), np.array(wall.end)
+        along = (end - start) / max(wall.length_m, 1e-9)
+        position = 0.0
+        for opening in (*wall.openings, None):
+            stop = wall.length_m if opening is None else opening.start_m
+            if stop - position > 0.01:
+                stretches.append((start + along * position, start + along * stop))
+            if opening is not None:
+                position = opening.start_m + opening.width_m
+    return np.array(stretches).reshape(-1, 2, 2)
+
+
+def _hidden(
+    walls: NDArray[np.float64], lamp: NDArray[np.float64], low: NDArray[np.float32], high: NDArray[np.float32]
+) -> bool:
+    """Whether each line on the floor from a lamp to a box crosses a wall before it comes near the box."""
+    if not len(walls):
+        return False
+    counts = np.clip(np.ceil((high - low) / SAMPLE_M).astype(int) + 1, 2, 24)
+    xs, ys = (np.linspace(low[i], high[i], counts[i]) for i in range(2))
+    targets = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2).astype(np.float64)
+    offsets = targets - lamp
+    distance = np.linalg.norm(offsets, axis=1)
+    # A wall's own faces lie half its thickness from its middle: lines stop a little before their ends.
+    reach = np.clip(1.0 - NEAR_WALL_M / np.maximum(distance, 1e-9), 0.0, 1.0)
+    ends = lamp + offsets * reach[:, None]
+    a, b = walls[None, :, 0], walls[None, :, 1]
+    side_a, side_b = _side(lamp, ends[:, None], a), _side(lamp, ends[:, None], b)
+    side_lamp, side_end = _side(a, b, lamp), _side(a, b, ends[:, None])
+    crossed = ((side_a * side_b < 0) & (side_lamp * side_end < 0)).any(axis=1)
+    return bool(crossed.all())
+
+
+def _side(a: NDArray[np.float64], b: NDArray[np.float64], point: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Positive where a point lies to the left of the line from ``a`` to ``b``."""
+    return np.asarray(
+        (b[..., 0] - a[..., 0]) * (point[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (point[..., 0] - a[..., 0])
+    )

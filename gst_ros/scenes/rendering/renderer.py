@@ -1,7 +1,8 @@
 """Colour, depth and instance ids of a place in one pass, with OpenGL on a GPU or, through EGL, without one.
 
 The place does not move, so its shadow maps are drawn once: one cube of distances for each lamp and one map for the sun.
-A frame is then a single pass over the instances that the camera can see, nearest first.
+A frame is then two passes over the instances that the camera can see, nearest first: ids with depths, and colours of
+what the ids show to be visible at all.
 """
 
 from __future__ import annotations
@@ -83,17 +84,14 @@ class Renderer:
         self._materials = upload_materials(self._gl, self._geometry.materials)
         self._scene = self._gl.program(shaders.SCENE_VERTEX, shaders.SCENE_FRAGMENT)
         self._sky = self._gl.program(shaders.SKY_VERTEX, shaders.SKY_FRAGMENT)
-        self._depth = self._gl.program(shaders.DEPTH_VERTEX, shaders.DEPTH_FRAGMENT)
-        self._ids = self._gl.program(shaders.DEPTH_VERTEX, shaders.IDS_FRAGMENT)
+        self._ids = self._gl.program(shaders.IDS_VERTEX, shaders.IDS_FRAGMENT)
         self._scene_vao = self._geometry.vertex_array(self._scene)
-        self._depth_vao = self._geometry.vertex_array(self._depth, positions_only=True)
         self._ids_vao = self._geometry.vertex_array(self._ids, positions_only=True)
         self._sky_vao = self._gl.vertex_array(self._sky, [])
-        self._targets: dict[tuple[int, int], Any] = {}
-        self._ids_targets: dict[tuple[int, int], Any] = {}
+        self._targets: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._gl.enable(self._gl.DEPTH_TEST)
         self._sun = sun_direction(place)
-        self._lamps_of = lamps_for_boxes(place.lights, self._geometry.low, self._geometry.high)
+        self._lamps_of = lamps_for_boxes(place, self._geometry.low, self._geometry.high)
         self._lamp_shadows = self._draw_lamp_shadows()
         self._sun_shadow, self._sun_from_map, self._sun_texel_m = self._draw_sun_shadow()
         self._set_constants()
@@ -139,24 +137,11 @@ class Renderer:
         Returns:
             H x W instance ids; 0 where there is nothing.
         """
-        size = (camera.width, camera.height)
-        if size not in self._ids_targets:
-            texture = self._gl.texture(size, 1, dtype="u2")
-            self._ids_targets[size] = self._gl.framebuffer([texture], self._gl.depth_renderbuffer(size))
-        target = self._ids_targets[size]
-        target.use()
-        target.clear(depth=1.0)
-        target.color_attachments[0].write(np.zeros(size[::-1], np.uint16).tobytes())
-        clip = _perspective(camera) @ pose.matrix_camera_from_map
-        self._ids["clip_from_map"].write(_column_major(clip))
         hidden = None if only is None else ~np.isin(self._geometry.instance, list(only))
-        for k in self._geometry.visible(clip, np.array([pose.x_m, pose.y_m, pose.z_m]), hidden):
-            self._ids["instance"].value = int(self._geometry.instance[k])
-            self._ids_vao.render(
-                self._gl.TRIANGLES, vertices=int(self._geometry.count[k]), first=int(self._geometry.first[k])
-            )
-        data = target.read(components=1, dtype="u2", alignment=1)
-        return np.frombuffer(data, np.uint16).reshape(size[::-1])
+        clip = _perspective(camera) @ pose.matrix_camera_from_map
+        eye = np.array([pose.x_m, pose.y_m, pose.z_m])
+        visible = self._geometry.visible(clip, eye, hidden)
+        return self._draw_ids((camera.width, camera.height), clip, visible)
 
     def render_topdown(self, width: int, height: int, centre_m: tuple[float, float], m_per_px: float) -> Rendered:
         """Draw the place from straight above, without ceilings; north is up.
@@ -192,11 +177,15 @@ class Renderer:
         map_from_ndc: NDArray[np.float64] | None,
         hidden: NDArray[np.bool_] | None,
     ) -> Rendered:
-        target = self._target(size)
+        visible = self._geometry.visible(clip, eye, hidden)
+        ids = self._draw_ids(size, clip, visible)
+        seen = np.bincount(ids.ravel(), minlength=int(self._geometry.instance.max()) + 1) > 0
+        target = self._target(size)[1]
         target.use()
-        target.clear(1.0, 1.0, 1.0, 1.0, depth=1.0)
+        target.depth_mask = False  # the depths stay: what is drawn now is what the ids show
+        target.clear(1.0, 1.0, 1.0, 1.0)
         target.color_attachments[1].write(np.full(size[::-1], np.inf, np.float32).tobytes())
-        target.color_attachments[2].write(np.zeros(size[::-1], np.uint16).tobytes())
+        self._gl.depth_func = "<="
         program = self._scene
         program["clip_from_map"].write(_column_major(clip))
         program["axis"].value = tuple(axis)
@@ -206,9 +195,7 @@ class Renderer:
         self._materials.use(1)
         self._lamp_shadows.use(2)
         self._sun_shadow.use(3)
-        visible = self._geometry.visible(clip, eye, hidden)
-        self._draw_depth(target, clip, visible)
-        for k in visible:
+        for k in visible[seen[self._geometry.instance[visible]]]:
             self._draw_instance(k)
         self._gl.depth_func = "<"
         if map_from_ndc is not None:
@@ -216,28 +203,31 @@ class Renderer:
             self._sky_vao.render(self._gl.TRIANGLES, vertices=3)
         shape = size[::-1]
         rgb = np.frombuffer(target.read(components=3, alignment=1), np.uint8).reshape(*shape, 3)
-        depth = np.frombuffer(target.read(components=1, attachment=1, dtype="f4", alignment=1), np.float32).reshape(
-            shape
-        )
-        ids = np.frombuffer(target.read(components=1, attachment=2, dtype="u2", alignment=1), np.uint16).reshape(shape)
-        return Rendered(rgb, depth, ids)
+        data = target.read(components=1, attachment=1, dtype="f4", alignment=1)
+        return Rendered(rgb, np.frombuffer(data, np.float32).reshape(shape), ids)
 
-    def _draw_depth(self, target: Any, clip: NDArray[np.float64], visible: NDArray[np.int64]) -> None:
-        """Depth alone, so that the expensive shading is done once for each pixel."""
-        self._depth["clip_from_map"].write(_column_major(clip))
-        target.color_mask = ((False,) * 4,) * 3
+    def _draw_ids(
+        self, size: tuple[int, int], clip: NDArray[np.float64], visible: NDArray[np.int64]
+    ) -> NDArray[np.uint16]:
+        """Draw ids, and depths into the buffer that the colours use."""
+        target = self._target(size)[0]
+        target.use()
+        target.clear(depth=1.0)
+        target.color_attachments[0].write(np.zeros(size[::-1], np.uint16).tobytes())
+        self._gl.depth_func = "<"
+        self._ids["clip_from_map"].write(_column_major(clip))
         for k in visible:
-            self._depth_vao.render(
+            self._ids["instance"].value = int(self._geometry.instance[k])
+            self._ids_vao.render(
                 self._gl.TRIANGLES, vertices=int(self._geometry.count[k]), first=int(self._geometry.first[k])
             )
-        target.color_mask = ((True,) * 4,) * 3
-        self._gl.depth_func = "<="
+        data = target.read(components=1, dtype="u2", alignment=1)
+        return np.frombuffer(data, np.uint16).reshape(size[::-1])
 
     def _draw_instance(self, k: int) -> None:
         program, lights = self._scene, self._place.lights
         lamps = self._lamps_of[k]
         padding = [0] * (shaders.MAX_LAMPS - len(lamps))
-        program["instance"].value = int(self._geometry.instance[k])
         program["lamp_count"].value = len(lamps)
         if lamps:
             chosen = [lights[i] for i in lamps + padding]
@@ -248,12 +238,16 @@ class Renderer:
             self._gl.TRIANGLES, vertices=int(self._geometry.count[k]), first=int(self._geometry.first[k])
         )
 
-    def _target(self, size: tuple[int, int]) -> Any:
+    def _target(self, size: tuple[int, int]) -> tuple[Any, Any]:
+        """Framebuffers for ids and for colours of one size, which share their depths."""
         if size not in self._targets:
-            colour = self._gl.renderbuffer(size, 4)
-            depth = self._gl.texture(size, 1, dtype="f4")
+            nearest = self._gl.depth_renderbuffer(size)
             ids = self._gl.texture(size, 1, dtype="u2")
-            self._targets[size] = self._gl.framebuffer([colour, depth, ids], self._gl.depth_renderbuffer(size))
+            colour, depth = self._gl.renderbuffer(size, 4), self._gl.texture(size, 1, dtype="f4")
+            self._targets[size] = (
+                self._gl.framebuffer([ids], nearest),
+                self._gl.framebuffer([colour, depth], nearest),
+            )
         return self._targets[size]
 
     def _draw_lamp_shadows(self) -> Any:

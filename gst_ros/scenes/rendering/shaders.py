@@ -33,19 +33,14 @@ out float distance_m;
 void main() { distance_m = -dot(position, sun_direction); }
 """
 
-# The scene is drawn twice: first its depth alone, then its colours where they are nearest. Both must compute the very
-# same depth, hence ``invariant``.
-DEPTH_VERTEX = """
+# The scene is drawn twice: its ids with its depths, then its colours where they are nearest. Both must compute the
+# very same depth, hence ``invariant``.
+IDS_VERTEX = """
 #version 330
 uniform mat4 clip_from_map;
 in vec3 in_position;
 invariant gl_Position;
 void main() { gl_Position = clip_from_map * vec4(in_position, 1.0); }
-"""
-
-DEPTH_FRAGMENT = """
-#version 330
-void main() {}
 """
 
 IDS_FRAGMENT = """
@@ -91,7 +86,6 @@ uniform sampler2D lamp_shadows;  // atlas of distances: six faces a row, one row
 uniform sampler2D sun_shadow;    // depth along the sun's rays
 uniform vec3 eye;
 uniform vec3 view_direction;     // of an orthographic camera, else zero
-uniform uint instance;
 uniform int lamp_count;
 uniform int lamp_rows[MAX_LAMPS];
 uniform vec3 lamp_positions[MAX_LAMPS];
@@ -114,7 +108,6 @@ flat in int material;
 
 layout(location = 0) out vec4 out_colour;
 layout(location = 1) out float out_depth;
-layout(location = 2) out uint out_instance;
 
 vec2 face_of(vec3 d, out float face) {
     vec3 a = abs(d);
@@ -192,7 +185,6 @@ void main() {
     linear = linear * (1.0 + linear * 0.12) / (1.0 + linear * 0.45);   // a gentle shoulder
     out_colour = vec4(pow(clamp(linear, 0.0, 1.0), vec3(1.0 / 2.2)), 1.0);
     out_depth = depth_m;
-    out_instance = instance;
 }
 """
 )
@@ -217,7 +209,6 @@ uniform float clouds;            // 0 clear to 1 overcast
 in vec3 ray;
 layout(location = 0) out vec4 out_colour;
 layout(location = 1) out float out_depth;
-layout(location = 2) out uint out_instance;
 
 float hash(vec2 p) { return fract(sin(dot(p, vec2(127.1, 311.7))) * 43758.5453); }
 float noise(vec2 p) {
@@ -241,6 +232,5 @@ void main() {
     }
     out_colour = vec4(colour, 1.0);
     out_depth = uintBitsToFloat(0x7F800000u);   // infinity
-    out_instance = 0u;
 }
 """
