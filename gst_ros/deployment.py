@@ -17,9 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gst_ros.errors import ConfigError
+from gst_ros.yaml_files import parse_yaml, read_yaml
 
 Parameters = dict[str, Any]
 
@@ -201,12 +200,7 @@ def read_parameter_file(path: Path) -> dict[str, Parameters]:
     Raises:
         ConfigError: Not readable, not in ROS's format, or about a node that is not ours.
     """
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=path, remedy="check the path") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"is not YAML: {error}", file=path) from error
+    document = read_yaml(path)
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -233,10 +227,7 @@ def parse_override(text: str) -> tuple[str, Any]:
     if not equals or "." not in name:
         raise ConfigError(f"'{text}' is not node.parameter=value", field="--set")
     _known_node(name.partition(".")[0], "--set")
-    try:
-        return name, yaml.safe_load(raw) if raw else ""
-    except yaml.YAMLError as error:
-        raise ConfigError(f"'{raw}' is not a YAML value", field=f"--set {name}") from error
+    return name, parse_yaml(raw, field=f"--set {name}") if raw else ""
 
 
 def environment_for_nodes(

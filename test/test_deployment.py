@@ -103,6 +103,8 @@ def test_all_spellings_of_a_nodes_name_mean_it_and_nested_names_get_dots(tmp_pat
         ("limit: 1\n", "no such node"),
         ("- a\n", "not a parameter file"),
         ("evaluator: [\n", "is not YAML"),
+        ("camera_player:\n  ros__parameters: &x\n    path: *x\n", "refers to itself"),
+        ("[" * 5000, "64 levels"),
         ("evaluator: !!python/object/apply:os.system ['true']\n", "is not YAML"),
     ],
 )
@@ -131,7 +133,7 @@ def test_overrides_are_read_as_yaml() -> None:
         ("limit=3", "not node.parameter=value"),
         ("evaluator.limit", "not node.parameter=value"),
         ("evalator.limit=3", "did you mean 'evaluator'"),
-        ("evaluator.limit=[", "not a YAML value"),
+        ("evaluator.limit=[", "is not YAML"),
     ],
 )
 def test_bad_overrides_say_why(text: str, problem: str) -> None:

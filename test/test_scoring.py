@@ -334,14 +334,17 @@ def test_score_a_run_that_goes_on(run_folder: Path) -> None:
         (["--set", "angle_threshold_deg=5"], "did you mean 'angle_thresholds_deg'"),
         (["--set", "bootstrap_samples"], "is not name=value"),
         (["--set", "bootstrap_samples=many"], "expected int"),
-        (["--set", "bootstrap_samples=["], "is not a value"),
+        (["--set", "bootstrap_samples=["], "is not YAML"),
+        (["--set", "angle_thresholds_deg=1,["], "is not YAML"),
+        (["--set", "bootstrap_samples=" + "[" * 5000], "64 levels"),
+        (["--config", "{cycle}"], "refers to itself"),
         (["--config", "gone.yaml"], "gone.yaml: cannot be read"),
         (["--config", "{broken}"], "is not YAML"),
         (["--config", "{list}"], "is not a mapping"),
     ],
 )
 def test_wrong_settings_are_one_line(run_folder: Path, tmp_path: Path, arguments: list[str], problem: str) -> None:
-    for name, text in (("broken", "a: [1,\n b: }"), ("list", "- 1")):
+    for name, text in (("broken", "a: [1,\n b: }"), ("list", "- 1"), ("cycle", "a: &a [*a]")):
         (tmp_path / f"{name}.yaml").write_text(text)
         arguments = [word.replace(f"{{{name}}}", str(tmp_path / f"{name}.yaml")) for word in arguments]
     with pytest.raises(GstError) as caught:

@@ -81,14 +81,9 @@ def _model_name(path: Path) -> str:
 
 
 def _read_settings(file: Path) -> dict[str, Any]:
-    import yaml
+    from gst_ros.yaml_files import read_yaml
 
-    try:
-        document = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", file=file) from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"is not YAML: {error}", file=file) from error
+    document = read_yaml(file)
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -97,16 +92,13 @@ def _read_settings(file: Path) -> dict[str, Any]:
 
 
 def _parse_setting(word: str) -> tuple[str, Any]:
-    import yaml
+    from gst_ros.yaml_files import parse_yaml
 
     name, equals, text = word.partition("=")
     if not equals or not name.strip():
-        raise ConfigError(f"'{word}' is not name=value", file="--set", remedy="for example bootstrap_samples=500")
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"'{text}' is not a value: {error}", file="--set", field=name) from error
+        raise ConfigError(f"'{word:.60}' is not name=value", file="--set", remedy="for example bootstrap_samples=500")
+    value = parse_yaml(text, file="--set", field=name)
     # A bare list of numbers is easier to type in a shell than one in brackets.
-    if isinstance(value, str) and "," in value:
-        return _parse_setting(f"{name}=[{text}]")
+    if isinstance(value, str) and "," in text and not text.startswith("["):
+        value = parse_yaml(f"[{text}]", file="--set", field=name)
     return name.strip(), value
