@@ -248,6 +248,18 @@ def test_services_answer_in_every_state(world, video):
         ({"start_s": 50.0}, ("no frame at or after 50",)),
         ({"start_s": -1.0}, ("start_s",)),
         ({"start_s": 2.0, "end_s": 1.0}, ("end_s",)),
+        ({"start_s": 1e300}, ("start_s", "1e+300 is not a media time")),
+        ({"start_s": math.nan}, ("start_s",)),
+        ({"end_s": math.inf}, ("end_s", "inf is not a media time")),
+        ({"end_s": math.nan}, ("end_s",)),
+        ({"rate": math.inf}, ("rate", "out of range")),
+        ({"rate": math.nan}, ("rate", "out of range")),
+        ({"path": "n" * 300}, ("nnn", "too long")),
+        ({"path": "n" * 100_000}, ("nnn...nnn", "too long")),
+        ({"path": "/dev/zero"}, ("not a regular file",)),
+        ({"path": "~nobody-of-this-name/a.mp4"}, ("nobody-of-this-name", "in full")),
+        ({"mode": "m" * 1_000_000}, ("mode", "is not a choice")),
+        ({"clip_id": "c" * 1_000_000}, ("clip_id", "1000000 letters")),
     ],
 )
 def test_a_load_that_fails_says_why_and_leaves_the_old_clip(world, video, request_fields, words):
@@ -255,11 +267,55 @@ def test_a_load_that_fails_says_why_and_leaves_the_old_clip(world, video, reques
     world.wait_for(PlayerStatus.READY)
     response = world.call(LoadClip, "load", **{"path": str(video), **request_fields})
     assert not response.success
-    assert "\n" not in response.message
+    assert "\n" not in response.message and len(response.message) < 1000
     for word in words:
         assert word in response.message
     assert world.statuses[-1].path == str(video)
     assert world.call(Trigger, "play").success
+
+
+def test_a_seek_that_cannot_be_is_refused_and_the_next_one_works(world, video):
+    world.start(path=str(video), autoplay=False)
+    world.wait_for(PlayerStatus.READY)
+    for position_s in (math.nan, math.inf, 1e300, 1e12):
+        refused = world.call(Seek, "seek", position_s=position_s)
+        assert not refused.success and "not a media time" in refused.message
+    assert world.call(Seek, "seek", position_s=-1.0).position_s == 0.0
+    assert world.call(Seek, "seek", position_s=1.0).position_s == 1.0
+
+
+def test_a_defect_in_one_call_is_told_and_logged_and_the_node_lives_on(world, video, monkeypatch, capfd):
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        raise ZeroDivisionError("a defect")
+
+    node = world.start(path=str(video), autoplay=False)
+    world.wait_for(PlayerStatus.READY)
+    with monkeypatch.context() as patch:
+        patch.setattr(camera_player, "open_clip", broken)
+        told = [world.call(LoadClip, "load", path=str(video))]
+        for name, call in (("play", "_play"), ("pause", "_pause"), ("seek", "_seek")):
+            patch.setattr(node._player, call, broken)
+            kind = Seek if name == "seek" else Trigger
+            told.append(world.call(kind, name))
+    for response in told:
+        assert (response.success, "ZeroDivisionError: a defect" in response.message) == (False, True)
+    assert getattr(node, "exit_code", None) is None
+    assert capfd.readouterr().err.count("Traceback (most recent call last)") == 4
+    assert world.call(LoadClip, "load", path=str(video)).success
+
+
+def test_a_defect_in_decoding_ends_the_playback_not_the_node(world, video, monkeypatch):
+    def broken(*args: Any) -> Any:
+        raise OverflowError("a defect")
+
+    world.consume(BEST_EFFORT, acknowledge=False)
+    world.start(path=str(video), autoplay=False)
+    world.wait_for(PlayerStatus.READY)
+    with monkeypatch.context() as patch:
+        patch.setattr("gst_ros.media.video.VideoClip._seek", broken)
+        refused = world.call(Seek, "seek", position_s=1.0)
+    assert not refused.success and "OverflowError" in refused.message
+    assert world.call(LoadClip, "load", path=str(video)).success
 
 
 def test_one_clip_after_another(world, video):
@@ -432,6 +488,9 @@ def test_rate_loop_and_quality_can_be_changed_while_playing(world, video):
         ({"mode": "lockstp"}, ("mode", "did you mean 'lockstep'")),
         ({"pth": "x"}, ("pth", "did you mean 'path'")),
         ({"rate": 0.0}, ("rate",)),
+        ({"rate": math.inf}, ("rate", "inf is out of range")),
+        ({"end_s": math.inf}, ("end_s", "inf is out of range")),
+        ({"start_s": 1e300, "path": "."}, ("start_s", "not a media time")),
         ({"window": 0}, ("window",)),
         ({"publish_clock": True, "stamp_origin": "media"}, ("stamp_origin", "continuous")),
         ({"distortion": [1.0] * 6}, ("distortion",)),

@@ -31,6 +31,31 @@ def refuses(path: Path, *words: str, **kwargs: float) -> None:
         assert word in line
 
 
+def test_times_and_paths_that_no_clip_can_have_are_refused(tmp_path):
+    for name, value in (("start_s", 1e300), ("start_s", math.nan), ("end_s", math.inf), ("end_s", 2.0**31)):
+        refuses(tmp_path, name, "not a media time", **{name: value})
+    for path in ("x" * 300, "x" * 100_000, "a\0b.mp4"):
+        refuses(Path(path), "not a usable path")
+    refuses(Path("~nobody-of-this-name/a.mp4"), "nobody-of-this-name")
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    refuses(loop, "loop", "not a usable path")
+    refuses(Path(__file__) / "below-a-file.mp4", "no such file")
+
+
+def test_rates_that_give_no_usable_times_are_refused(tmp_path):
+    for number in range(2):
+        (tmp_path / f"{number}.png").write_bytes(encoded(".png", picture(number)))
+    for fps in (1e-300, 1e300, math.inf, 0.0):
+        refuses(tmp_path, "fps", folder_fps=fps)
+    for stamp in ("9" * 5000, "2147483648", "-1", "\u0663"):
+        (tmp_path / "timestamps.txt").write_text(f"0.5\n{stamp}\n", encoding="utf-8")
+        refuses(tmp_path, "line 2", "is not a time")
+    (tmp_path / "timestamps.txt").write_text("1700000000.25\n1700000001.5\n")
+    with open_clip(tmp_path, start_s=1700000001.0) as clip:
+        assert [frame.stamp_ns for frame in clip] == [1_700_000_001_500_000_000]
+
+
 # Single images
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,11 @@ from gst_ros.media.frames import Frame
 from gst_ros.media.stamps import NS_PER_S
 
 C = TypeVar("C", bound="Clip")
+
+MOST_SECONDS = 2.0**31 - 1
+"""Latest media time: what the seconds of a ROS stamp can hold (folders of images may have times since 1970)."""
+_TIMES = f"give seconds between 0 and {MOST_SECONDS:.0f}"
+_MOST_LETTERS_SHOWN = 200
 
 
 class Clip(ABC):
@@ -40,8 +47,8 @@ class Clip(ABC):
 
     def __init__(self, path: Path, start_s: float, end_s: float | None) -> None:
         for name, value in (("start_s", start_s), ("end_s", end_s)):
-            if value is not None and not (math.isfinite(value) and value >= 0):
-                raise MediaError(f"{value} is not a media time", file=path, field=name, remedy="give seconds >= 0")
+            if value is not None and not 0 <= value <= MOST_SECONDS:
+                raise MediaError(f"{value} is not a media time", file=path, field=name, remedy=_TIMES)
         if end_s is not None and end_s <= start_s:
             raise MediaError(f"{end_s} s is not after the start, {start_s} s", file=path, field="end_s")
         self.path = path
@@ -64,6 +71,10 @@ class Clip(ABC):
             MediaError: The file cannot be read any more.
         """
         frame = self._read()
+        if frame is not None and not 0 <= frame.stamp_ns <= MOST_SECONDS * NS_PER_S:
+            raise MediaError(
+                f"a frame has the time {frame.stamp_ns / NS_PER_S:g} s", file=self.path, remedy="convert the clip anew"
+            )
         if frame is None or (self._end_ns is not None and frame.stamp_ns >= self._end_ns):
             return None
         return frame
@@ -81,10 +92,9 @@ class Clip(ABC):
                 no frame at or after it: then the clip is at its end.
 
         Raises:
-            MediaError: ``position_s`` is not a number.
+            MediaError: ``position_s`` is not a media time.
         """
-        if not math.isfinite(position_s):
-            raise MediaError(f"{position_s} is not a media time", file=self.path, field="position_s")
+        check_position(position_s, self.path)
         self._seek(round(max(position_s, self.start_s) * NS_PER_S))
 
     @abstractmethod
@@ -120,11 +130,50 @@ def open_clip(path: str | Path, start_s: float = 0.0, end_s: float | None = None
     Raises:
         MediaError: It does not exist, is no video, or holds no frame in the range asked for.
     """
-    path = Path(path)
-    if path.is_dir():
-        from gst_ros.media.folder import FolderClip
+    path = _expanded(path)
+    try:
+        if _is_folder(path):
+            from gst_ros.media.folder import FolderClip
 
-        return FolderClip(path, start_s, end_s, fps=folder_fps)
-    from gst_ros.media.video import VideoClip
+            return FolderClip(path, start_s, end_s, fps=folder_fps)
+        from gst_ros.media.video import VideoClip
 
-    return VideoClip(path, start_s, end_s)
+        return VideoClip(path, start_s, end_s)
+    except OSError as error:
+        # Whatever a file system may say, it says it about this clip.
+        raise MediaError(f"cannot be read: {error.strerror or error}", file=path, remedy="check the path") from error
+
+
+def check_position(position_s: float, path: str | Path | None = None) -> None:
+    """Refuse what no clip can be moved to; times before a clip's start are allowed.
+
+    Raises:
+        MediaError: It is not a number, or later than any clip.
+    """
+    if not (math.isfinite(position_s) and position_s <= MOST_SECONDS):
+        raise MediaError(f"{position_s} is not a media time", file=path, field="position_s", remedy=_TIMES)
+
+
+def _expanded(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:  # ~nobody
+        raise MediaError(str(error), file=_shown(path), remedy="write the path in full") from error
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether a path is a folder; what is not there is not."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        # Too long, a NUL in it, no permission for a folder on the way, links in a circle, ...
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise MediaError(f"not a usable path: {why}", file=_shown(path), remedy="check the path") from error
+
+
+def _shown(path: str | Path) -> str:
+    text = str(path).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+    half = _MOST_LETTERS_SHOWN // 2
+    return text if len(text) <= _MOST_LETTERS_SHOWN else f"{text[:half]}...{text[-half:]}"

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from gst_ros.errors import MediaError
-from gst_ros.media.clip import Clip
+from gst_ros.media.clip import MOST_SECONDS, Clip
 from gst_ros.media.frames import Frame
 from gst_ros.media.images import read_image
 from gst_ros.media.stamps import NS_PER_S
@@ -43,7 +43,7 @@ class FolderClip(Clip):
 
     def __init__(self, path: Path, start_s: float = 0.0, end_s: float | None = None, *, fps: float = 10.0) -> None:
         super().__init__(path, start_s, end_s)
-        if not (math.isfinite(fps) and fps > 0):
+        if not (math.isfinite(fps) and 0 < fps <= NS_PER_S):
             raise MediaError(f"{fps} is not a frame rate", file=path, field="fps", remedy="give frames per second > 0")
         try:
             names = [entry.name for entry in path.iterdir() if _is_image(entry)]
@@ -53,9 +53,7 @@ class FolderClip(Clip):
             known = " ".join(sorted(_SUFFIXES))
             raise MediaError("the folder has no images", file=path, remedy=f"known endings: {known}")
         names.sort(key=_natural)
-        self._pairs = _read_stamps(path / STAMPS_FILE, names) or [
-            (round(index * NS_PER_S / fps), name) for index, name in enumerate(names)
-        ]
+        self._pairs = _read_stamps(path / STAMPS_FILE, names) or _spaced(names, fps, path)
         self._next = 0
         self._first: tuple[int, Frame] | None = None
         self.frames_claimed = len(self._pairs)
@@ -134,6 +132,15 @@ def _is_image(entry: Path) -> bool:
     return not entry.name.startswith(".") and entry.suffix.lower() in _SUFFIXES and entry.is_file()
 
 
+def _spaced(names: list[str], fps: float, path: Path) -> list[tuple[int, str]]:
+    """(stamp_ns, name) of images that are 1/fps apart."""
+    if (len(names) - 1) / fps > MOST_SECONDS:
+        raise MediaError(
+            f"{len(names)} images at {fps} per second take too long", file=path, field="fps", remedy="raise fps"
+        )
+    return [(round(index * NS_PER_S / fps), name) for index, name in enumerate(names)]
+
+
 def _natural(name: str) -> list[tuple[int, int, str]]:
     """Sort key in which runs of digits count as numbers."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
@@ -174,8 +181,8 @@ def _read_stamps(file: Path, names: list[str]) -> list[tuple[int, str]] | None:
 
 def _stamp_ns(seconds: str, file: Path, number: int) -> int:
     # Decimal digits, not a float: epoch seconds with nanoseconds do not fit into one.
-    match = re.fullmatch(r"(\d+)(?:\.(\d*))?", seconds)
-    if match is None:
+    match = re.fullmatch(r"0*([0-9]{1,10})(?:\.([0-9]*))?", seconds)
+    if match is None or int(match[1]) > MOST_SECONDS - 1:
         raise MediaError(f"'{seconds}' is not a time in seconds", file=file, field=f"line {number}")
     whole, fraction = match[1], (match[2] or "")
     return int(whole) * NS_PER_S + int((fraction + "0" * 9)[:9])

@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from gst_ros.errors import GstError, MediaError
-from gst_ros.media.clip import Clip
+from gst_ros.errors import MediaError
+from gst_ros.media.clip import Clip, check_position
 from gst_ros.media.frames import Frame
 from gst_ros.media.playback import Peers, Playback, PlaybackConfig, Send, StampClock, State
 from gst_ros.media.readahead import ReadAhead
@@ -203,7 +203,7 @@ class Player:
             command, future = self._commands.popleft()
             try:
                 future.set_result(command())
-            except GstError as error:
+            except Exception as error:  # belongs to whoever gave the command; the player goes on
                 future.set_exception(error)
             except BaseException as error:
                 future.set_exception(error)
@@ -237,6 +237,14 @@ class Player:
     # Commands, in the thread
 
     def _load(self, clip: Clip, clip_id: str, config: PlaybackConfig, autoplay: bool) -> None:
+        try:
+            self._begin(clip, clip_id, config, autoplay)
+        except BaseException:
+            self._unload()
+            clip.close()
+            raise
+
+    def _begin(self, clip: Clip, clip_id: str, config: PlaybackConfig, autoplay: bool) -> None:
         self._unload()
         self._clock.begin_clip()
         self._clip = clip
@@ -279,8 +287,7 @@ class Player:
 
     def _seek(self, position_s: float, moved: Future[float]) -> None:
         playback = self._loaded()
-        if not abs(position_s) < float("inf"):
-            raise MediaError(f"{position_s} is not a media time", remedy="give seconds >= 0")
+        check_position(position_s)
         if self._seeking is not None:
             self._seeking.set_exception(MediaError("another seek came before this one was done"))
         playback.seek(position_s)

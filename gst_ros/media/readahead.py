@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable
 
+from gst_ros.errors import GstError, MediaError
 from gst_ros.media.clip import Clip
 from gst_ros.media.frames import Frame
+
+log = logging.getLogger(__name__)
 
 _MOST_BYTES = 96_000_000
 
@@ -107,8 +111,12 @@ class ReadAhead:
                 if seek_s is not None:
                     self._clip.seek(seek_s)
                 frame = self._clip.read()
-            except Exception as raised:  # raised again where the frame is asked for
+            except GstError as raised:  # raised again where the frame is asked for
                 error = raised
+            except Exception as raised:
+                # A defect met in one clip must not take down who plays others as well.
+                log.exception("%s cannot be read on", self._clip.path)
+                error = MediaError(f"cannot be read on: {type(raised).__name__}: {raised}", file=self._clip.path)
             with self._changed:
                 if generation != self._generation:
                     continue

@@ -15,7 +15,6 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future as Promise
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import rclpy
@@ -45,6 +44,7 @@ from gst_ros.nodes.process import finish, run_node
 
 NODE_NAME = "camera_player"
 _LOOK_PERIOD_S = 0.5
+_MOST_CLIP_ID = 1000
 _STATUS_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -118,7 +118,7 @@ class CameraPlayerNode(Node):
         if report.state == before.state:
             return
         if report.state == State.FAILED:
-            self.get_logger().error(f"{report.path}: {report.message}")
+            self.get_logger().error(f"{report.path}: {report.message.removeprefix(f'{report.path}: ')}")
         elif report.state == State.FINISHED:
             self.get_logger().info(
                 f"{report.path}: finished, {report.frames_sent} frames sent, {report.frames_dropped} dropped, "
@@ -158,8 +158,8 @@ class CameraPlayerNode(Node):
             await self._bridge(self._player.unload())
             response.clip_id = request.clip_id or f"{opened[0].path.name}#{uuid.uuid4().hex[:8]}"
             await self._bridge(self._install(opened, config, response.clip_id, request.autoplay))
-        except GstError as error:
-            response.success, response.message = False, str(error)
+        except Exception as error:
+            response.success, response.message = False, self._reason(error, "load")
             return response
         clip = opened[0]
         response.success = True
@@ -174,8 +174,8 @@ class CameraPlayerNode(Node):
         try:
             response.position_s = await self._bridge(self._player.seek(request.position_s))
             response.success = True
-        except GstError as error:
-            response.success, response.message, response.position_s = False, str(error), math.nan
+        except Exception as error:
+            response.success, response.message, response.position_s = False, self._reason(error, "seek"), math.nan
         return response
 
     def _trigger(self, command: Callable[[], Promise[None]]) -> Any:
@@ -183,11 +183,18 @@ class CameraPlayerNode(Node):
             try:
                 await self._bridge(command())
                 response.success = True
-            except GstError as error:
-                response.success, response.message = False, str(error)
+            except Exception as error:
+                response.success, response.message = False, self._reason(error, command.__name__)
             return response
 
         return serve
+
+    def _reason(self, error: Exception, service: str) -> str:
+        """What a caller is told. A defect goes to the log in full, and the node serves the next call."""
+        if isinstance(error, GstError):
+            return str(error)
+        self.get_logger().error(f"~/{service}: {''.join(traceback.format_exception(error))}")
+        return f"{type(error).__name__}: {error}; a defect of this node, its log tells more"
 
     def _bridge(self, promise: Promise[Any]) -> Any:
         """A future of the player's as one that a service coroutine can wait for."""
@@ -212,10 +219,10 @@ class CameraPlayerNode(Node):
     # Clips
 
     def _open(self, path: str, start_s: float, end_s: float | None) -> tuple[Clip, Calibration | None]:
-        clip = open_clip(Path(path).expanduser(), start_s, end_s, folder_fps=self.config.folder_fps)
+        clip = open_clip(path, start_s, end_s, folder_fps=self.config.folder_fps)
         try:
             return clip, calibration_of(self.config, clip)
-        except GstError:
+        except BaseException:
             clip.close()
             raise
 
@@ -273,10 +280,13 @@ def _requested(config: CameraPlayerConfig, request: LoadClip.Request) -> CameraP
 
     Raises:
         ConfigError: Mode or rate is wrong.
-        MediaError: No path is given.
+        MediaError: No path is given, or a clip_id that is too long.
     """
     if not request.path:
         raise MediaError("no path is given", remedy="name a video file or a folder of images")
+    if len(request.clip_id) > _MOST_CLIP_ID:
+        # It is repeated in every status message.
+        raise MediaError(f"has {len(request.clip_id)} letters", field="clip_id", remedy=f"at most {_MOST_CLIP_ID}")
     return replace(config, mode=request.mode or config.mode, rate=request.rate or config.rate, loop=request.loop)
 
 

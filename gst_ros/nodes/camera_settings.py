@@ -23,7 +23,9 @@ class CameraPlayerConfig(PlaybackConfig, TopicsConfig):
     progress: bool = setting(False, "Show a progress bar where standard error is a terminal.")
     start_s: float = setting(0.0, "Media time of the first frame of 'path'.", unit="s", low=0.0)
     end_s: float = setting(0.0, "Media time at which to stop (exclusive); 0 for the end.", unit="s", low=0.0)
-    folder_fps: float = setting(10.0, "Rate of a folder of images without timestamps.txt.", unit="1/s", above=0.0)
+    folder_fps: float = setting(
+        10.0, "Rate of a folder of images without timestamps.txt.", unit="1/s", above=0.0, high=1e9
+    )
     status_period_s: float = setting(0.2, "Time between status messages.", unit="s", low=0.01, high=60.0)
     calibration_file: str = setting(
         "", "JSON, or YAML as of ROS camera calibration; empty: camera.json beside the clip, if there is one."
