@@ -55,7 +55,10 @@ def setting(
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Base of every settings class: checks types, choices and bounds as it is made."""
+    """Base of every settings class: checks types, choices and bounds as it is made.
+
+    Numbers are finite: a limit that can be switched off says which number does that.
+    """
 
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))
@@ -120,7 +123,10 @@ def _coerce(value: Any, hint: Any, name: str) -> Any:
     if isinstance(hint, type) and issubclass(hint, Settings):
         return value if isinstance(value, hint) else hint.from_mapping(value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise ConfigError("the number is too large", field=name) from error
     if hint in (bool, int, float, str):
         if type(value) is not hint:
             hostile = " (in YAML, bare y/n/on/off are booleans: quote them)" if isinstance(value, bool) else ""
@@ -133,13 +139,17 @@ def _check_bounds(value: Any, field: dataclasses.Field[Any]) -> None:
     meta = field.metadata
     choices = meta.get("choices")
     if choices and value not in choices:
-        near = difflib.get_close_matches(str(value), choices, n=1)
+        shown = f"{value!s:.60}"
+        near = difflib.get_close_matches(shown, choices, n=1)
         hint = f"did you mean '{near[0]}'?" if near else f"one of: {', '.join(choices)}"
-        raise ConfigError(f"'{value}' is not a choice", field=field.name, remedy=hint)
+        raise ConfigError(f"'{shown}' is not a choice", field=field.name, remedy=hint)
+    for item in value if isinstance(value, (list, tuple)) else ():
+        if isinstance(item, float) and not math.isfinite(item):
+            raise ConfigError(f"{item} is out of range", field=field.name, remedy="allowed: finite numbers")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         low, high, above = meta.get("low"), meta.get("high"), meta.get("above")
         if (
-            (isinstance(value, float) and math.isnan(value))
+            not math.isfinite(value)
             or (low is not None and value < low)
             or (high is not None and value > high)
             or (above is not None and value <= above)
@@ -149,6 +159,5 @@ def _check_bounds(value: Any, field: dataclasses.Field[Any]) -> None:
                 for text, bound in ((f">= {low}", low), (f"<= {high}", high), (f"> {above}", above))
                 if bound is not None
             ]
-            raise ConfigError(
-                f"{value} is out of range", field=field.name, remedy=f"allowed: {' and '.join(bounds) or 'a number'}"
-            )
+            allowed = " and ".join(bounds) or "finite numbers"
+            raise ConfigError(f"{value} is out of range", field=field.name, remedy=f"allowed: {allowed}")
