@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clip_makers import write_video
 from tiny_set import make_clip, make_question, make_set, records_of, write_questions
 
 from gst_ros.bench.metrics import ScoringConfig
 from gst_ros.errors import ConfigError, MediaError, QuestionError, RunError, SessionError
+from gst_ros.evaluation.local import LocalSession
 from gst_ros.evaluation.loop import make_header, prompt_sha256, read_questions, run_evaluation
 from gst_ros.evaluation.plan import EvaluationConfig, plan, read_scoring
 from gst_ros.evaluation.progress import Progress, ProgressLines
@@ -199,6 +201,31 @@ def test_real_time_may_lose_frames_and_says_so_but_not_all(tmp_path: Path) -> No
     with pytest.raises(SessionError, match="none of 6 frames arrived"):
         run_loop(file, tmp_path / "none", none, mode="realtime")
     assert none.asked == []
+
+
+def test_a_damaged_video_is_named_and_counted_wherever_one_looks(tmp_path: Path, capfd) -> None:
+    file = make_set(tmp_path / "set", videos=2, questions=3)
+    whole = write_video(tmp_path / "whole.mp4", 40, container_options={"movflags": "faststart"})
+    content = whole.read_bytes()
+    (file.parent / "walk.mp4").write_bytes(content[: len(content) * 3 // 4])
+    write_questions(file, [make_question(0, "clip0"), make_question(1, "walk.mp4"), make_question(2, "walk.mp4")])
+    config = EvaluationConfig(questions=str(file), output=str(tmp_path / "run"))
+    with StopSignals() as stop:
+        assert run_evaluation(config, lambda: LocalSession(ReasoningConfig()), stop) == 0
+    clip, walk = records_of(tmp_path / "run", "video")
+    damaged = walk["frames_damaged"]
+    assert (clip["damaged"], clip["frames_damaged"], clip["lossless"]) == (False, 0, True)
+    assert (walk["damaged"], walk["frames_sent"] + damaged, walk["lossless"]) == (True, 40, True)
+    assert 0 < damaged < 40
+    summary = summary_of(tmp_path / "run")
+    assert summary["frames_damaged"] == damaged
+    assert [(Path(video).name, count) for video, count in summary["videos_damaged"].items()] == [("walk.mp4", damaged)]
+    out, err = capfd.readouterr()
+    assert f"frames: {6 + 40 - damaged} sent, {6 + 40 - damaged} received, 0 dropped, {damaged} damaged" in out
+    warnings = [line for line in err.splitlines() if line.startswith("warning: ")]
+    assert warnings == [
+        f"warning: walk.mp4: {damaged} of about 40 frames could not be decoded; its questions were asked about the rest"
+    ]
 
 
 def test_limit_may_grow_but_other_settings_may_not_change(tmp_path: Path) -> None:

@@ -194,6 +194,12 @@ def test_frames_lost_or_refused_on_the_way_are_seen(system: FakeSystem, connect)
     assert (repeated.frames_refused, repeated.lossless) == (3, False)
 
 
+def test_damage_that_the_player_met_is_no_loss_on_the_way(system: FakeSystem, connect) -> None:
+    system.after_play = lambda: system.play(sent=5, received=5, frames_damaged=3)
+    damaged = connect().play(VIDEO, ignore)
+    assert (damaged.frames_damaged, damaged.damaged, damaged.lossless) == (3, True, True)
+
+
 def test_a_video_that_cannot_be_loaded_or_played_is_a_media_error(system: FakeSystem, connect) -> None:
     session = connect()
     system.after_play = lambda: system.play(sent=2, received=2, state=PlayerStatus.FAILED, message="disk is gone")

@@ -165,7 +165,7 @@ def play(group: VideoGroup, run: RunFolder, session: Session, tally: _Tally, sto
     tally.video_begins(group.video)
     playback = session.play(group.video, tally.playing)
     with stop.held():
-        run.append_video({**dataclasses.asdict(playback), "lossless": playback.lossless})
+        run.append_video({**dataclasses.asdict(playback), "lossless": playback.lossless, "damaged": playback.damaged})
     if playback.mode != "realtime" and not playback.lossless:
         raise SessionError(
             f"frames were lost: {playback.frames_sent} sent, {playback.frames_received} taken in,"
@@ -236,7 +236,8 @@ def prompt_sha256(query: Query) -> str:
 
 def _unplayable(question: Question, error: MediaError) -> Skipped:
     name = question.video.name if question.video else ""
-    return Skipped(question.uid, question.task.key, f"video {name} unreadable: {error}", str(question.file), "video")
+    why = str(error).removeprefix(f"{question.video}: ")
+    return Skipped(question.uid, question.task.key, f"video {name} unreadable: {why}", str(question.file), "video")
 
 
 class _Tally:

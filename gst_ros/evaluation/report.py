@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 from gst_ros.bench.metrics import ScoringConfig
 from gst_ros.bench.official import export_official
@@ -26,6 +28,7 @@ def print_start(questions: QuestionSet, run: RunFolder) -> None:
 def print_stop(reason: BaseException, questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> None:
     """Leave a summary of what is there, and say what is kept and how to go on."""
     write_summary(questions, run, scoring)
+    warn_of_damage(run)
     done = sum(question.uid in run.answered for question in questions.questions)
     why = f"stopped by {reason}: " if isinstance(reason, KeyboardInterrupt) else ""
     print(
@@ -50,6 +53,7 @@ def finish(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> in
     if score.answered:
         export_official(run.data, run.path / "official", run.header.answerer["name"], overwrite=True)
     print_score(score, run)
+    warn_of_damage(run)
     failed = [record for record in run.data.answers.values() if record.status == "failed"]
     if failed:
         raise SessionError(
@@ -72,7 +76,9 @@ def write_summary(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig
     run.write_summary(
         {
             **summary(score, data.videos),
-            "frames_dropped": _frames_dropped(run),
+            "frames_dropped": _total(run, "frames_dropped"),
+            "frames_damaged": _total(run, "frames_damaged"),
+            "videos_damaged": {video: int(playback["frames_damaged"]) for video, playback in _damaged(run).items()},
             "complete": missing <= skipped_late,
             "answerer": dict(run.header.answerer),
         }
@@ -89,14 +95,35 @@ def print_score(score: RunScore, run: RunFolder) -> None:
     videos = summary(score, run.data.videos)
     lines = [
         *skip_reasons(score),
-        f"frames: {videos['frames_sent']} sent, {videos['frames_received']} received, {_frames_dropped(run)} dropped",
+        f"frames: {videos['frames_sent']} sent, {videos['frames_received']} received,"
+        f" {_total(run, 'frames_dropped')} dropped, {_total(run, 'frames_damaged')} damaged",
         f"records, summary and official result files: {run.path}",
     ]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
 
 
-def _frames_dropped(run: RunFolder) -> int:
-    """Frames dropped in the last playback of each video; only real time drops any."""
-    last = {video["video"]: int(video["frames_dropped"]) for video in run.data.videos}
-    return sum(last.values())
+def warn_of_damage(run: RunFolder) -> None:
+    """Name each video of which only a part could be shown: its answers are about that part."""
+    for video, playback in _damaged(run).items():
+        damaged = int(playback["frames_damaged"])
+        print(
+            f"warning: {Path(video).name}: {damaged} of about {damaged + int(playback['frames_sent'])} frames could not"
+            " be decoded; its questions were asked about the rest",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _damaged(run: RunFolder) -> dict[str, dict[str, Any]]:
+    """The last playback of each damaged video."""
+    return {video: playback for video, playback in _last(run).items() if playback.get("frames_damaged")}
+
+
+def _total(run: RunFolder, count: str) -> int:
+    """A count over the last playback of each video."""
+    return sum(int(playback.get(count) or 0) for playback in _last(run).values())
+
+
+def _last(run: RunFolder) -> dict[str, dict[str, Any]]:
+    return {str(playback["video"]): playback for playback in run.data.videos}

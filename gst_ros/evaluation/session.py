@@ -23,7 +23,7 @@ class Playback:
         frames_sent: Frames that left the player.
         frames_received: Frames that the memory took in.
         frames_dropped: Real time only: sent too late or lost on the way.
-        frames_damaged: Packets or images that could not be decoded.
+        frames_damaged: Packets or images that could not be decoded, or are missing from the file.
         frames_refused: Frames that reached the memory twice, or after a newer one.
         first_stamp_ns: Stamp of the first frame received, None without frames.
         last_stamp_ns: Stamp of the last frame received, None without frames.
@@ -47,9 +47,14 @@ class Playback:
 
     @property
     def lossless(self) -> bool:
-        """Whether every frame arrived exactly once and in order."""
+        """Whether every frame that the player could decode arrived exactly once and in order."""
         same = self.frames_sent == self.frames_received and self.sent_sha256 == self.received_sha256
         return same and self.frames_refused == 0 and self.frames_dropped == 0
+
+    @property
+    def damaged(self) -> bool:
+        """Whether frames of the video could not be decoded or are missing from the file."""
+        return self.frames_damaged > 0
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,7 @@ class VideoClip(Clip):
                 last_end = max(last_end or 0, packet.pts + (packet.duration or 0))
             if packet.size:  # an empty packet would put the decoder into its final state
                 yield packet
-        self.damaged += self._missing_after(last_dts) or int(self._ends_early(last_end))
+        self.damaged += self._missing_after(last_dts) or self._missing_before_claimed_end(last_end)
         yield None
 
     def _missing_after(self, last_dts: int | None) -> int:
@@ -232,13 +232,14 @@ class VideoClip(Clip):
             missing += 1
         return missing
 
-    def _ends_early(self, last_end: int | None) -> bool:
-        """Whether a file without a full index ends over a second before the end that its head claims."""
+    def _missing_before_claimed_end(self, last_end: int | None) -> int:
+        """Estimate the missing frames of a file without a full index that ends over a second before its claimed end."""
         claimed_us = self._container.duration
         if last_end is None or claimed_us is None or len(self._container.streams) > 1:
-            return False  # with several streams another one may be the longer one
+            return 0  # with several streams another one may be the longer one
         end_s = claimed_us / 1_000_000 + (self._container.start_time or 0) / 1_000_000
-        return end_s - float(last_end * self._time_base) > _TOLERATED_SHORTFALL_S
+        shortfall_s = end_s - float(last_end * self._time_base)
+        return max(1, round(shortfall_s * NS_PER_S / self._interval_ns)) if shortfall_s > _TOLERATED_SHORTFALL_S else 0
 
     # Seeking
 
