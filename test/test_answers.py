@@ -447,3 +447,18 @@ def test_values_of_another_kind_are_not_formatted() -> None:
     for task, value in ((LETTER, 3.0), (ANGLE, "B"), (POINT, 3.0), (DISTANCE, (1.0, 2.0))):
         with pytest.raises(TypeError, match="no answer"):
             format_answer(task, value)
+
+
+@TASKS_BY_KIND
+def test_only_both_ends_of_a_very_long_answer_are_read(task: Task) -> None:
+    right, other, value = EXAMPLES[task.key]
+    filler = "The corridor turns and the hall opens.\n"
+    middle = filler * (1_000_000 // len(filler))
+    long = parse_answer(task, f"{middle}Answer: {right}")
+    assert long.value == value
+    assert "the beginning and the end" in long.note
+    assert parse_answer(task, f"Answer: {right}\n{middle}").value == value
+    assert parse_answer(task, f"{middle}Answer: {other}\n{middle}").value is None
+    # The work no longer grows with the text.
+    assert _calls(task, middle) <= 1.1 * _calls(task, middle[: len(middle) // 4]) + 200
+    assert parse_answer(task, "9" * 1_000_000).value is None

@@ -60,6 +60,10 @@ class LetterReader:
             return parsed(letter, line)
         return unparsed(f"{letter} is not one of the options A to {self._allowed[-1]}", line)
 
+    def review(self, result: ParsedAnswer, text: str) -> ParsedAnswer:
+        """The result as it is."""
+        return result
+
     def is_heading(self, line: str) -> bool:
         """Whether it could head a paragraph about an option ("Option B"), as answers that were cut off end."""
         return p.HEADING.fullmatch(line.strip()) is not None

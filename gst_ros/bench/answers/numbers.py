@@ -48,7 +48,8 @@ ANGLES_DEG = {"deg": 1.0, "rad": 180.0 / math.pi}
 _UNIT = re.compile(
     r" ?-?(?:(?P<m>met(?:er|re)s?|mtrs?|m|米|公尺|メートル|метр(?:а|ов)?|м)|(?P<cm>centimet(?:er|re)s?|cms?|厘米)"
     r"|(?P<mm>millimet(?:er|re)s?|mm)|(?P<km>kilomet(?:er|re)s?|km)|(?P<ft>feet|foot|ft\.?)"
-    r"|(?P<in>inch(?:es)?|in\.(?! [a-z]))|(?P<yd>yards?|yds?)|(?P<deg>°|deg(?:ree)?s?|度)|(?P<rad>rad(?:ian)?s?))"
+    r"|(?P<in>inch(?:es)?|in\.(?! [a-z])|in(?= ?(?:$|[\n,;)(/=≈]|away\b)))"
+    r"|(?P<yd>yards?|yds?)|(?P<deg>°|deg(?:ree)?s?|度)|(?P<rad>rad(?:ian)?s?))"
     r"(?![A-Za-z0-9_^²]| ?/ ?s\b)",
     re.I,
 )
@@ -72,6 +73,7 @@ _BOUND_BEFORE = re.compile(
     r"(?: (?:about|around|approximately))? ?\Z",
     re.I,
 )
+_CALCULATED_BEFORE = re.compile(r"(?:[π√]|\bpi|\bsqrt|\\pi|\\sqrt) ?[/*×({]? ?[({]?\Z", re.I)
 _ARTICLES = re.compile(r"\b(?:this|that|the|which|another|each|any|no|every|only) ?\Z", re.I)
 _SAYS = re.compile(
     r"(?:^|[\n:=(\[{<~≈,|\"']|\b(?:is|of|at|about|approximately|be|to|around|roughly|by|and|or|answer|than)) ?\Z", re.I
@@ -202,11 +204,14 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity | None:
     end += at_least
     unit_match = _UNIT.match(text, end)
     unit = unit_match.lastgroup if unit_match else None
+    mark_unit, unclear = (None, "") if unit_match else _mark_unit(text, match.start(), end)
     after = text[end : end + 24]
     before = text[max(0, match.start() - 32) : match.start()]
     counts = False
     if unit_match:
         end = unit_match.end()
+    elif mark_unit:
+        unit, end = mark_unit, end + 1
     else:
         counts = bool(_OTHER_UNIT.match(after)) or (
             re.match(r" [^\W\d_]", after) is not None and _GOES_ON.match(after) is None
@@ -215,6 +220,14 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity | None:
         counts = counts or bool(match["words"] and _ARTICLES.search(before))
     start, sign, signed, problem = _sign(text, match.start())
     before = text[max(0, start - 32) : start]
+    if unclear:
+        problem = unclear
+    if unit_match and re.match(r"\.\d", text[end : end + 2]):
+        problem = "the number is broken"  # "4 m.2"
+    if _CALCULATED_BEFORE.search(before):
+        problem = "a calculation is no value"
+    if before.endswith("'") and re.search(r"\d'\Z", before):
+        counts = True  # the inches of 5'6"
     if _COUNTED_BEFORE.search(before) and not unit:
         counts = True
     if before.rstrip().endswith(("/", "^")) and not unit:
@@ -226,6 +239,19 @@ def _quantity(text: str, match: re.Match[str]) -> Quantity | None:
     if at_least:
         problem = problem or "a bound is no value"
     return Quantity(sign * value, start, end, unit, signed, problem, counts)
+
+
+def _mark_unit(text: str, start: int, end: int) -> tuple[str | None, str]:
+    """Feet or inches written as 10' or 126", where the mark is no closing quotation mark; and what is unclear."""
+    mark = text[end : end + 1]
+    if mark not in ("'", '"') or not mark or not text[end - 1].isdigit():
+        return None, ""
+    if text[end + 1 : end + 2].isalnum() or text[max(0, start - 3) : start].rstrip("+- ").endswith(mark):
+        return None, ""
+    line = max(text.rfind("\n", max(0, start - 200), start), max(0, start - 200))
+    if text.count(mark, line, start) % 2 == 0:
+        return ("ft" if mark == "'" else "in"), ""
+    return None, "" if mark == '"' else "feet or a quotation mark"
 
 
 def _sign(text: str, start: int) -> tuple[int, float, bool, str]:

@@ -10,6 +10,10 @@
 4. The last line, when it is nothing but an answer, and does not end a list of different ones.
 5. The rules of the kind: an answer that opens the text and is then explained; the last statement that gives one;
    a single one in all. Different answers with no rule to choose between them are ambiguous.
+6. What the whole text tells of the value (its unit, its side, the order of its coordinates) is applied to it, with a
+   note, or makes it ambiguous.
+
+Of an answer of more than 40,000 characters the first and last 20,000 are read, and the note says so.
 
 An answer is never made up: a range, a bound, a compass word or "straight ahead" is no number, and a letter that is
 only talked about is no choice.
@@ -68,6 +72,10 @@ class Reader(Protocol):
         """Read running text (rule 5); None when it gives no answer."""
         ...
 
+    def review(self, result: ParsedAnswer, text: str) -> ParsedAnswer:
+        """Correct or withdraw a value by what the whole text tells of it (rule 6)."""
+        ...
+
 
 @lru_cache(maxsize=16)
 def _markers(json_keys: tuple[str, ...]) -> re.Pattern[str]:
@@ -78,6 +86,8 @@ def _markers(json_keys: tuple[str, ...]) -> re.Pattern[str]:
         # "each option:" opens a list; "the best option:" and "Option:" on a line of its own announce an answer.
         rf"|(?:(?:{_KIND} ){{1,2}}|(?<![^\n]))(?:option|choice|solution|result))"
         r"(?: (?:letter|option|choice|here|to (?:the|this) question|for (?:the|this) question|of mine)){0,2}"
+        # "The answer in cm is", "Answer (degrees):"
+        r"(?: ?[,(]? ?(?:in )?(?:deg(?:ree)?s?|°|[cm]?m|ft|feet|inches|(?:centi|milli)?met(?:er|re)s)[,)]?)?"
         rf"(?: ?(?:[:=→]|{_VERB} ?:?)|(?=\n))"
         r"|i(?:'d| would|'ll| will)? ?(?:guess|estimate|say|choose|select|pick|go with|answer)(?! not\b)(?: that)?"
         r"(?: it(?:'s| is))?(?: ?:)?(?![a-z]))"
@@ -87,6 +97,10 @@ def _markers(json_keys: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
+# How much of each end of a long answer is read, and where it may be cut.
+_MOST = 20_000
+_BREAK = re.compile(r"[.!?] |\n")
+
 _TAG = re.compile(r"<(?:answer|final_answer|final)>", re.I)
 _TAG_END = re.compile(r"</(?:answer|final_answer|final)>", re.I)
 
@@ -94,11 +108,33 @@ _TAG_END = re.compile(r"</(?:answer|final_answer|final)>", re.I)
 def read(raw: Any, reader: Reader) -> ParsedAnswer:
     """Read one prediction. Never raises, whatever ``raw`` is."""
     said, thought = split_thoughts(to_text(raw))
-    said, thought = normalise(said), normalise(thought)
+    cut = max(len(said), len(thought)) > 2 * _MOST
+    said, thought = normalise(_shorten(said)), normalise(_shorten(thought))
+    result = _read_reviewed(said, thought, reader)
+    if cut:
+        result = replace(result, note="; ".join(filter(None, (result.note, "read only the beginning and the end"))))
+    return result
+
+
+def _shorten(text: str) -> str:
+    """The beginning and the end of a long text, neither with a sentence, a word or a number that was cut."""
+    if len(text) <= 2 * _MOST:
+        return text
+    head, tail = text[:_MOST], text[-_MOST:]
+    last = [match.start() for match in _BREAK.finditer(head, _MOST - 400)]
+    first = _BREAK.search(tail, 0, 400)
+    return f"{head[: last[-1] if last else -400]}\n…\n{tail[first.end() if first else 400 :]}"
+
+
+def _read_reviewed(said: str, thought: str, reader: Reader) -> ParsedAnswer:
     result = _read_said(said, reader) if said else None
+    if result is not None and result.value is not None:
+        return reader.review(result, said)
     if result is None and thought:
         result = _read_markers(thought, reader)
         if result is not None:
+            if result.value is not None:
+                result = reader.review(result, thought)
             note = "; ".join(filter(None, ("from a thought that was not finished", result.note)))
             result = replace(result, note=note)
         else:
