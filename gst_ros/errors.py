@@ -61,6 +61,12 @@ class RunError(GstError):
     """A run folder cannot be used: locked, torn beyond its last line, or made with other settings."""
 
 
+class DiskError(RunError):
+    """The disk is full or fails. What was written before is kept, and the run can be resumed."""
+
+    exit_code = 3
+
+
 class SessionError(GstError):
     """The machinery of an evaluation failed: a node died or did not answer. What was done is kept."""
 

@@ -264,3 +264,32 @@ def test_a_broken_result_file_is_one_error(tmp_path: Path) -> None:
     file = write(tmp_path / "results" / "all.json", json.dumps(RECORDS)[:-20])
     with pytest.raises(QuestionError, match=f"{file}: is not JSON"):
         read_official(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (None, "has no task"),
+        ("", "has no task"),
+        ({}, "task is a dict"),
+        ({"a": 1}, "task is a dict"),
+        (5, "task is a int"),
+        ("zzz", "unknown task 'zzz'"),
+    ],
+)
+def test_a_record_with_no_task_to_be_found(tmp_path: Path, task: Any, reason: str) -> None:
+    good = {"uid": "good", "task": "ed_v", "gt": "1", "pred": "1"}
+    write(tmp_path / "some.json", [good, {**good, "uid": "bad", "task": task}])
+    found = read_official(tmp_path / "some.json")
+    assert list(found.records) == ["good"]
+    assert [(skip.uid, skip.field) for skip in found.skipped] == [("bad", "task")] and reason in found.skipped[0].reason
+
+
+def test_a_record_nested_too_deeply_is_counted(tmp_path: Path) -> None:
+    deep: Any = "B"
+    for _ in range(300):
+        deep = [deep]
+    good = {"uid": "good", "task": "ed_v", "gt": "1", "pred": "1"}
+    write(tmp_path / "some.json", [good, {**good, "uid": "p", "pred": deep}, {**good, "uid": "g", "gt": deep}])
+    found = read_official(tmp_path / "some.json")
+    assert list(found.records) == ["good"] and [skip.field for skip in found.skipped] == ["pred", "gt"]

@@ -334,7 +334,7 @@ def test_bad_lines_and_records_among_good_ones_are_counted(tmp_path: Path) -> No
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull"),
         (b"42", "holds a bare int"),
         (b"[" * 200_000, "nested too deeply"),
-        (b'{"uid": ' + b"9" * 10_000 + b"}", "is not JSON"),
+        (b'{"uid": ' + b"9" * 10_000 + b"}", "thousands of digits (no record"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\0", "is not JSON"),
     ],
 )  # fmt: skip
@@ -548,3 +548,15 @@ def test_official_images_are_whole(shared_dir: Path) -> None:
     files = [p for p in (shared_dir / "gst_bench" / "samples").rglob("*") if p.suffix in (".png", ".jpg")]
     assert len(files) > 15
     assert {image.name: images.image_problem(image) for image in files} == {image.name: None for image in files}
+
+
+@pytest.mark.parametrize("levels", [65, 900, 100_000])
+def test_a_question_nested_too_deeply_is_a_counted_skip(tmp_path: Path, levels: int) -> None:
+    write_media(tmp_path)
+    good = json.dumps(record(uid="good", extra=[[[[1]]]]))
+    deep = json.dumps(record(uid="deep", extra="X")).replace('"X"', "[" * levels + "]" * levels)
+    file = tmp_path / "all.jsonl"
+    file.write_text(f"{good}\n{deep}\n")
+    found = load_questions(file)
+    assert [question.uid for question in found.questions] == ["good"]
+    assert len(found.skipped) == 1 and "nested" in found.skipped[0].reason and "line 2" in found.skipped[0].file

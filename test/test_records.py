@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import math
 import os
@@ -18,7 +19,7 @@ import pytest
 
 from gst_ros.bench.questions import Skipped
 from gst_ros.bench.records import AnswerRecord, RunFolder, RunHeader, read_run
-from gst_ros.errors import RunError
+from gst_ros.errors import DiskError, RunError
 
 HEADER = RunHeader(
     answerer={"name": "random", "params": {"answerer_seed": 0}},
@@ -221,12 +222,53 @@ def test_damage_before_the_last_line_is_named_and_nothing_is_touched(folder: Pat
         {"kind": "answer", "uid": "a", "task": "ed_v", "pred": None, "status": "answered"},
         {"kind": "skip", "uid": "a"},
         {"kind": "skip", "uid": [], "task": None, "reason": "", "file": "", "field": ""},
+        {"kind": "skip", "uid": "a", "task": None, "reason": 5, "file": "", "field": ""},
+        {"kind": "video", "video": "v.mp4", "frames_sent": "many"},
     ],
 )
 def test_a_line_of_something_else_is_refused(folder: Path, entry: dict[str, Any]) -> None:
     with (folder / "records.jsonl").open("a") as stream:
         stream.write(json.dumps(entry) + "\n")
     with pytest.raises(RunError, match="is not a record of a run"):
+        read_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("question", 5),
+        ("question", [1]),
+        ("question", None),
+        ("scene", 5),
+        ("explanation", []),
+        ("score", "high"),
+        ("score", True),
+        ("seconds", None),
+        ("frames_received", "16"),
+        ("value", [1, "2"]),
+        ("value", {}),
+        ("uid", 5),
+        ("task", None),
+        ("status", []),
+    ],
+)
+def test_a_field_of_another_type_is_named_with_its_line(folder: Path, name: str, value: Any) -> None:
+    entry = {"kind": "answer", "uid": "a", "task": "ed_v", "pred": "1", "status": "answered", name: value}
+    with (folder / "records.jsonl").open("a") as stream:
+        stream.write(json.dumps(entry) + "\n")
+    number = len((folder / "records.jsonl").read_bytes().splitlines())
+    with pytest.raises(RunError, match=rf"records\.jsonl: line {number} is not .* field '{name}'"):
+        read_run(folder)
+
+
+def test_a_question_nested_too_deeply_in_a_record(folder: Path) -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = {"a": deep}
+    with (folder / "records.jsonl").open("a") as stream:
+        record = {"kind": "answer", "uid": "a", "task": "ed_v", "pred": "1", "status": "answered", "question": deep}
+        stream.write(json.dumps(record) + "\n")
+    with pytest.raises(RunError, match="64 levels in field 'question'"):
         read_run(folder)
 
 
@@ -323,7 +365,9 @@ def test_header_types_survive_the_round_trip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("", "cannot be read"), ("{", "cannot be read"), ("[]", "no header"), ('{"format": 99}', "newer version"),
+    [("", "is empty, .*safe in records.jsonl.*another --output"), ("{", "is torn or damaged"), ("[]", "torn"),
+     ("{}", "not the header"), ("[" * 900 + "]" * 900, "damaged"), ('{"format": 1, "config": ' + '{"a":' * 99 + "1"
+     + "}" * 100, "not the header"), ('{"format": 99}', "newer version"),
      ('{"format": 1, "answerer": 5}', "field 'answerer'")],
 )  # fmt: skip
 def test_a_damaged_header(folder: Path, text: str, problem: str) -> None:
@@ -370,17 +414,56 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
             for number in range(1000):
                 run.append_answer(answer(str(number), pred="x" * 300))
         except RunError as error:
-            print(number, error)
+            print(number, error.exit_code, error)
     """)
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "run")],
         env=child_environment(), capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     failed_at, _, text = done.stdout.partition(" ")
-    assert "a record cannot be written" in text and "free disk space" in text
+    assert (
+        text.startswith("3 ")
+        and "a record cannot be written" in text
+        and "is kept" in text
+        and "free disk space" in text
+    )
     data = read_run(tmp_path / "run")
     assert list(data.answers) == [str(number) for number in range(int(failed_at))]
     assert not data.torn
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "records.torn"])
+def test_a_folder_in_place_of_a_file(folder: Path, name: str) -> None:
+    if name == "records.jsonl":
+        (folder / name).unlink()
+    else:
+        with (folder / "records.jsonl").open("ab") as stream:
+            stream.write(b'{"kind"')
+    (folder / name).mkdir()
+    with pytest.raises(RunError, match=rf"{name}: is (not a file|a directory)|Is a directory") as caught:
+        RunFolder.open(folder, HEADER, resume=True)
+    assert caught.value.exit_code == 2
+    (folder / name).rmdir()
+    RunFolder.open(folder, HEADER, resume=True).close()
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.ENOSPC, DiskError), (errno.EIO, DiskError), (errno.EACCES, RunError)]
+)
+def test_a_disk_that_fails_while_the_run_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[RunError]
+) -> None:
+    def fail(*_: object, **__: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", fail)
+        with pytest.raises(RunError, match=os.strerror(number)) as caught:
+            RunFolder.open(tmp_path / "run", HEADER)
+    assert type(caught.value) is kind and caught.value.exit_code == (3 if kind is DiskError else 2)
+    with RunFolder.open(tmp_path / "run", HEADER, resume=True) as run:
+        run.append_answer(answer("a"))
+    assert list(read_run(tmp_path / "run").answers) == ["a"]
 
 
 # --- kill -9 ---

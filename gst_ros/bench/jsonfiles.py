@@ -20,6 +20,10 @@ from gst_ros.errors import QuestionError
 MAX_FILE_BYTES = 512 * 1024 * 1024
 """Largest JSON file that is read. The whole benchmark has about 5 MB of questions."""
 
+MAX_NESTING = 64
+"""Most lists and mappings inside one another in a record. Recursion in Python and in readers of other languages
+ends at some depth; a record of the benchmark has three levels."""
+
 _RECORD_FIELDS = frozenset({"uid", "task", "answer", "texts", "pred", "gt", "images", "copied_video_path"})
 _LIST_FIELDS = ("questions", "data", "samples", "results", "records", "items", "annotations")
 
@@ -72,7 +76,7 @@ def read_entries(path: Path, strict: bool = True) -> list[Entry]:
     except ValueError as error:
         lines = _json_lines(path, text, bad_lines, strict)
         if lines is None:
-            raise QuestionError(f"is not JSON: {error}", file=path, remedy=_remedy_for(text)) from error
+            raise QuestionError(_json_problem(error), file=path, remedy=_remedy_for(text, error)) from error
         return lines
     if bad_lines:
         raise QuestionError("is not UTF-8 text", file=path, remedy="save it as UTF-8")
@@ -110,6 +114,15 @@ def find_unusable(value: Any, name: str = "") -> tuple[str, str] | None:
     return None
 
 
+def nested_too_deeply(value: Any, levels: int = MAX_NESTING) -> bool:
+    """Whether a value has more than ``levels`` lists and mappings inside one another."""
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return False
+    return levels == 0 or any(nested_too_deeply(child, levels - 1) for child in value)
+
+
 def _has_surrogates(text: str) -> bool:
     return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
 
@@ -142,10 +155,22 @@ def _parse(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise ValueError("is nested too deeply") from error
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:  # Python reads no number of thousands of digits: that takes it too long
+        raise ValueError("holds a number with thousands of digits") from error
 
 
-def _remedy_for(text: str) -> str:
+def _json_problem(error: ValueError, place: bool = True) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"is not JSON: {error if place else error.msg}"
+    return str(error)
+
+
+def _remedy_for(text: str, error: ValueError) -> str:
+    if not isinstance(error, json.JSONDecodeError):
+        return "no record of the benchmark has that: write it again"
     head = text.lstrip()[:200].lower()
     if head.startswith("version https://git-lfs"):
         return "it is a Git LFS pointer: run 'git lfs pull'"
@@ -167,8 +192,7 @@ def _json_lines(path: Path, text: str, bad_bytes: bool, strict: bool) -> list[En
         try:
             value = _parse(line)
         except ValueError as error:
-            problem = f"is not JSON: {getattr(error, 'msg', None) or error}"
-            entries.append(Entry(path, place, None, problem))
+            entries.append(Entry(path, place, None, _json_problem(error, place=False)))
             continue
         if bad_bytes and any("\udc80" <= letter <= "\udcff" for letter in line):
             entries.append(Entry(path, place, None, "is not UTF-8 text"))
@@ -204,6 +228,9 @@ def _document_entries(path: Path, document: Any, strict: bool) -> Iterator[Entry
 def _entry(path: Path, place: str, value: Any, strict: bool) -> Entry:
     if not isinstance(value, dict):
         return Entry(path, place, None, f"is a {type(value).__name__}, not a record")
+    for name, child in value.items():
+        if nested_too_deeply(child, MAX_NESTING - 1):
+            return Entry(path, place, None, f"is nested more than {MAX_NESTING} levels deep", name[:60])
     unusable = find_unusable(value) if strict else None
     if unusable:
         return Entry(path, place, None, unusable[1], unusable[0])

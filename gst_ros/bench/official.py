@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from gst_ros.bench.jsonfiles import Entry, plain_json, read_entries
-from gst_ros.bench.questions import Skipped, true_answer
-from gst_ros.bench.records import write_atomically
+from gst_ros.bench.questions import MAX_UID_LETTERS, Skipped, true_answer
+from gst_ros.bench.records import not_written, write_atomically
 from gst_ros.bench.run_data import AnswerRecord, RunData, plain
-from gst_ros.bench.tasks import TASKS, find_task
+from gst_ros.bench.tasks import TASKS, Task, find_task
 from gst_ros.errors import QuestionError, RunError
 
 PRED_FIELDS = ("pred", "prediction", "model_answer", "response", "output")
@@ -75,7 +75,7 @@ def export_official(run: RunData, save_dir: str | Path, model: str, overwrite: b
         for stale in {results / f"{task.official_name}.json" for task in TASKS.values()} - files.keys():
             stale.unlink(missing_ok=True)  # of an earlier export; its answers are not of this run
     except OSError as error:
-        raise RunError(f"cannot be written: {error.strerror or error}", file=results) from error
+        raise not_written(error, results) from error
     for file, records in files.items():
         write_atomically(file, _json_text(records))
     write_atomically(base / NOT_ANSWERED_FILE, _json_text(_not_answered(run)))
@@ -158,9 +158,9 @@ def _take(found: OfficialResults, entry: Entry) -> None:
     if record is None:
         found.skipped.append(Skipped(entry.label, None, entry.problem or "unreadable", file, entry.field or ""))
         return
-    uid = str(record.get("uid") or record.get("id") or entry.label)
+    uid = str(record.get("uid") or record.get("id") or entry.label)[:MAX_UID_LETTERS]
     try:
-        task = find_task(record["task"] if record.get("task") else entry.file.stem)
+        task = _task_of(record, entry.file)
     except QuestionError as error:
         found.skipped.append(Skipped(uid, None, error.problem, file, "task"))
         return
@@ -190,6 +190,19 @@ def _take(found: OfficialResults, entry: Entry) -> None:
         explanation="" if pred is not None else "the record has no 'pred'",
         question={name: value for name, value in record.items() if name not in (*PRED_FIELDS, "gt")},
     )
+
+
+def _task_of(record: Mapping[str, Any], file: Path) -> Task:
+    """The record's task; where it names none, the one that the file is named after."""
+    name = record.get("task")
+    if name is None or name == "":
+        try:
+            return find_task(file.stem)
+        except QuestionError:
+            raise QuestionError("has no task, and the file is not named after one") from None
+    if not isinstance(name, str):
+        raise QuestionError(f"task is a {type(name).__name__}, not a name")
+    return find_task(name)
 
 
 def _pred_text(record: Mapping[str, Any]) -> str | None:

@@ -32,17 +32,19 @@ from gst_ros.bench.run_data import (
     is_run,
     plain,
     read_run,
+    refuse_no_file,
     whole_object,
 )
-from gst_ros.errors import RunError
+from gst_ros.errors import DiskError, RunError
 
-__all__ = ["AnswerRecord", "RunData", "RunFolder", "RunHeader", "is_run", "read_run", "write_atomically"]
+__all__ = ["AnswerRecord", "RunData", "RunFolder", "RunHeader", "is_run", "not_written", "read_run", "write_atomically"]
 
 log = logging.getLogger(__name__)
 
 TORN_FILE = "records.torn"
 """Half lines that a killed writer left behind are moved here."""
 LOCK_FILE = ".lock"
+_DISK_FAILS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -80,15 +82,16 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
             lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise RunError(
-                f"cannot be written: {error.strerror or error}", file=path, remedy="choose another --output"
-            ) from error
+            raise not_written(error, path) from error
+        run = cls(path, header, lock)
         try:
             _lock(path, lock)
-            run = cls(path, header, lock)
             run._begin(resume)
+        except OSError as error:
+            run.close()
+            raise not_written(error, Path(error.filename or path)) from error
         except BaseException:
-            os.close(lock)
+            run.close()
             raise
         return run
 
@@ -213,6 +216,7 @@ class RunFolder:
     def _mend(self) -> None:
         """Make the records end with a whole line; what is torn off is kept in a file of its own."""
         file = self.path / RECORDS_FILE
+        refuse_no_file(file)
         if not file.exists():
             return
         with file.open("r+b") as stream:
@@ -250,11 +254,7 @@ class RunFolder:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._stream, length)
-            raise RunError(
-                f"a record cannot be written: {error.strerror or error}",
-                file=self.path / RECORDS_FILE,
-                remedy="free disk space, then resume",
-            ) from error
+            raise not_written(error, self.path / RECORDS_FILE, "a record cannot be written") from error
         return entry
 
 
@@ -277,7 +277,16 @@ def write_atomically(file: Path, text: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise RunError(f"cannot be written: {error.strerror or error}", file=file) from error
+        raise not_written(error, file) from error
+
+
+def not_written(error: OSError, file: Path, problem: str = "cannot be written") -> RunError:
+    """The error to raise: a full or failing disk is nothing that the user wrote wrongly, so it has its own."""
+    problem = f"{problem}: {error.strerror or error}"
+    if error.errno in _DISK_FAILS:
+        remedy = "what is recorded is kept; free disk space, then give the same command again"
+        return DiskError(problem, file=file, remedy=remedy)
+    return RunError(problem, file=file, remedy="choose another --output, or correct what is in the way")
 
 
 def _now() -> str:

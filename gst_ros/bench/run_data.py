@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from gst_ros.bench.jsonfiles import MAX_NESTING, nested_too_deeply
 from gst_ros.bench.questions import Skipped
 from gst_ros.errors import RunError
 
@@ -74,16 +75,49 @@ class AnswerRecord:
         Raises:
             ValueError: ``uid``, ``task`` or ``status`` is missing or of the wrong kind.
         """
-        known = {f.name for f in dataclasses.fields(cls)}
-        values = {name: value for name, value in fields.items() if name in known}
+        values = {name: value for name, value in fields.items() if name in _ANSWER_FIELDS}
         for name in ("uid", "task", "pred"):
             if not isinstance(values.get(name), str):
                 raise ValueError(f"no text in field '{name}'")
         if values.get("status") not in ("answered", "failed"):
-            raise ValueError(f"unknown status {values.get('status')!r}")
+            raise ValueError(f"unknown status {values.get('status')!r:.40} in field 'status'")
+        for name, value in values.items():
+            _check_field(name, value)
         if isinstance(values.get("value"), list):
             values["value"] = tuple(values["value"])
         return cls(**values)
+
+
+_ANSWER_FIELDS = frozenset(f.name for f in dataclasses.fields(AnswerRecord))
+_TEXT_FIELDS = frozenset({"scene", "matched", "parse_status", "explanation", "video", "prompt_sha256"})
+_NUMBER_FIELDS = frozenset({"score", "confidence", "seconds", "frames_received"})
+
+
+def _check_field(name: str, value: Any) -> None:
+    """Refuse a field of another type than :class:`AnswerRecord` says.
+
+    Raises:
+        ValueError: It names the field.
+    """
+    if name in _TEXT_FIELDS:
+        fits, wanted = isinstance(value, str), "text"
+    elif name in _NUMBER_FIELDS:
+        fits, wanted = (value is None and name != "seconds") or _is_number(value), "a number"
+    elif name == "value":
+        point = isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+        fits, wanted = value is None or isinstance(value, str) or point or _is_number(value), "an answer's value"
+    elif name == "question":
+        fits, wanted = isinstance(value, Mapping), "a mapping"
+    else:
+        return
+    if not fits:
+        raise ValueError(f"{type(value).__name__} in place of {wanted} in field '{name}'")
+    if name == "question" and nested_too_deeply(value):
+        raise ValueError(f"more than {MAX_NESTING} levels in field '{name}'")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -165,6 +199,7 @@ def read_run(path: str | Path) -> RunData:
     path = Path(path)
     data = RunData(path, read_header(path))
     file = path / RECORDS_FILE
+    refuse_no_file(file)
     try:
         content = file.read_bytes()
     except FileNotFoundError:
@@ -175,12 +210,12 @@ def read_run(path: str | Path) -> RunData:
     skips: dict[Skipped, None] = {}
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            _take(data, skips, _parse_line(file, number, line))
+            _take(data, skips, f"line {number}", _parse_line(file, number, line))
     if tail.strip():
         entry = whole_object(tail)
         data.torn = entry is None
         if entry is not None:  # the line is there to its last brace; only its end mark is missing
-            _take(data, skips, entry)
+            _take(data, skips, "the last line", entry)
     # A question skipped in one part of the run may have been asked in another, after its video was downloaded.
     # A duplicate uid is different: its question is another one than the one that was asked.
     data.skipped = [skip for skip in skips if skip.field == "uid" or skip.uid not in data.answers]
@@ -197,13 +232,20 @@ def read_header(path: Path) -> RunHeader:
     if not path.is_dir():
         raise RunError("is no folder", file=path, remedy="give the folder of a run (the --output of 'gst eval')")
     try:
-        fields = json.loads(file.read_bytes())
+        content = file.read_bytes()
     except FileNotFoundError:
         raise RunError(f"holds no {HEADER_FILE}: it is no run folder", file=path) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"cannot be read: {error}", file=file) from error
-    if not isinstance(fields, dict) or not isinstance(fields.get("format"), int):
-        raise RunError("is no header of a run", file=file, field="format")
+    except OSError as error:
+        raise RunError(f"cannot be read: {error.strerror or error}", file=file) from error
+    fields = whole_object(content)
+    if fields is None or nested_too_deeply(fields) or not isinstance(fields.get("format"), int):
+        torn = "empty" if not content.strip() else "torn or damaged" if fields is None else "not the header of a run"
+        raise RunError(
+            f"is {torn}, so nothing says what the run was made with",
+            file=file,
+            remedy=f"the answers so far are safe in {RECORDS_FILE} beside it: put {HEADER_FILE} back from a copy "
+            "(another run of the same command has the same one), or begin again in another --output",
+        )
     if fields["format"] > FORMAT:
         raise RunError(
             f"was written by a newer version (format {fields['format']})", file=file, remedy="update gst_ros"
@@ -215,6 +257,16 @@ def read_header(path: Path) -> RunHeader:
             raise RunError("has the wrong type", file=file, field=known.name)
         values[known.name] = value
     return RunHeader(**values)
+
+
+def refuse_no_file(file: Path) -> None:
+    """Refuse a folder or device in place of a file; reading a device may never end.
+
+    Raises:
+        RunError: It is there and no file.
+    """
+    if file.exists() and not file.is_file():
+        raise RunError("is not a file", file=file, remedy="remove it, or choose another --output")
 
 
 def whole_object(line: bytes) -> dict[str, Any] | None:
@@ -255,12 +307,10 @@ def _parse_line(file: Path, number: int, line: bytes) -> dict[str, Any]:
         raise RunError(
             f"line {number} is damaged", file=file, remedy="delete this line; its question is asked again on resume"
         )
-    entry["_line"] = number
     return entry
 
 
-def _take(data: RunData, skips: dict[Skipped, None], entry: dict[str, Any]) -> None:
-    number = entry.pop("_line", "last")
+def _take(data: RunData, skips: dict[Skipped, None], place: str, entry: dict[str, Any]) -> None:
     kind = entry.pop("kind", None)
     try:
         if kind == "answer":
@@ -268,16 +318,26 @@ def _take(data: RunData, skips: dict[Skipped, None], entry: dict[str, Any]) -> N
             data.answers.pop(record.uid, None)  # the last record stands at the time when it was made
             data.answers[record.uid] = record
         elif kind == "skip":
-            skips.setdefault(Skipped(*(entry[f.name] for f in dataclasses.fields(Skipped))))
+            skips.setdefault(_skip(entry))
         elif kind == "video":
+            for name in ("frames_sent", "frames_received"):
+                if entry.get(name) is not None and not _is_number(entry[name]):
+                    raise ValueError(f"no number in field '{name}'")
             data.videos.append(entry)
         elif kind == "event":
             data.events.append(entry)
         else:
             raise ValueError(f"unknown kind {kind!r}")
     except (ValueError, KeyError, TypeError) as error:
-        problem = f"line {number} is not a record of a run: {error}"
+        problem = f"{place} is not a record of a run: {error}"
         raise RunError(problem, file=data.path / RECORDS_FILE, remedy="was it written by something else?") from error
+
+
+def _skip(entry: Mapping[str, Any]) -> Skipped:
+    for name in ("uid", "task", "reason", "file", "field"):
+        if not isinstance(entry[name], str) and not (name == "task" and entry[name] is None):
+            raise ValueError(f"no text in field '{name}'")
+    return Skipped(entry["uid"], entry["task"], entry["reason"], entry["file"], entry["field"])
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
