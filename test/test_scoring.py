@@ -35,7 +35,7 @@ RIGHT = {"angle": "-134", "mra": "13.2", "point": "<point>323 292</point>", "acc
 
 def answer(task: str, uid: str, pred: str, **fields: Any) -> AnswerRecord:
     gt = fields.pop("gt", GT[TASKS[task].metric])
-    return AnswerRecord(uid=uid, task=task, gt=gt, pred=pred, question=question_fields(task, uid), **fields)
+    return AnswerRecord(uid=uid, task=task, gt=gt, pred=pred, **{"question": question_fields(task, uid), **fields})
 
 
 def question(task: str = "ed_v", uid: str = "q") -> Question:
@@ -93,6 +93,51 @@ def test_a_record_whose_truth_cannot_be_read_is_skipped_and_counted() -> None:
     assert score.average == 100.0 and score.answered == 1
     assert {(s.uid, s.field) for s in score.skipped} == {("zero", "gt"), ("none", "gt")}
     assert score.tasks["edist_v"].skipped == 1
+
+
+@pytest.mark.parametrize(("images", "options"), [(None, 4), (5, 4), ([], 4), (["a"] * 26, 26), (["a"] * 6, 6)])
+def test_the_letters_of_a_record_are_its_images(images: object, options: int) -> None:
+    last = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[options - 1]
+    fields = {"question": {} if images is None else {"images": images}}
+    score = score_records([answer("tds_easy", "a", last, gt=last, **fields)])
+    assert score.tasks["tds_easy"].score == 100.0
+
+
+def test_more_images_than_letters_cost_that_record_alone() -> None:
+    many = {"question": {"images": ["a"] * 27}}
+    records = [answer("tds_easy", "many", "A", gt="A", **many), answer("tds_easy", "good", "A", gt="A")]
+    score = score_records([*records, answer("ed_v", "degrees", "10", gt="10", **many)])
+    assert (score.tasks["tds_easy"].answered, score.tasks["ed_v"].answered) == (1, 1)
+    assert [(skip.uid, skip.task, skip.field) for skip in score.skipped] == [("many", "tds_easy", "images")]
+    assert "27 images" in score.skipped[0].reason
+
+
+def test_what_was_read_before_is_not_mixed_up() -> None:
+    """True answers and answers that are equal in Python, but not the same."""
+    truths = [1, 1.0, True, "1"]
+    for order in (truths, truths[::-1]):
+        score = score_records([answer("ed_v", f"{gt!r}", "1", gt=gt) for gt in order])
+        assert [skip.uid for skip in score.skipped] == ["True"] and score.tasks["ed_v"].score == 100.0
+    pairs = [("A", "A"), ("B", "A"), ("A", "B"), ("A", "A")]
+    score = score_records([answer("tds_easy", str(n), pred, gt=gt) for n, (pred, gt) in enumerate(pairs)])
+    assert score.tasks["tds_easy"].score == 50.0
+
+
+def test_the_error_of_a_large_set_is_the_formulas() -> None:
+    """Far more answers than the benchmark has are resampled in another way, from the same distribution."""
+    truths = [f"{n % 4 * 45}" for n in range(20_000)]
+    score = score_records([answer("ed_v", str(n), "0", gt=gt) for n, gt in enumerate(truths)])
+    points = np.repeat(
+        [score_records([answer("ed_v", "x", "0", gt=gt)]).tasks["ed_v"].score for gt in truths[:4]], 5000
+    )
+    assert score.tasks["ed_v"].score == pytest.approx(points.mean())
+    assert score.tasks["ed_v"].standard_error == pytest.approx(points.std() / math.sqrt(len(points)), rel=0.15)
+
+
+def test_an_unknown_task_is_not_called_a_true_answer() -> None:
+    score = score_records([answer("ed_v", "a", "1", gt="1"), dataclasses.replace(answer("ed_v", "b", "1"), task="zzz")])
+    assert [skip.reason for skip in score.skipped] == ["cannot be scored: unknown task 'zzz'"]
+    assert score.answered == 1 and score.skipped[0].task is None and score.skipped[0].field == "task"
 
 
 def test_one_scale_everywhere() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,14 @@ from gst_ros.bench.questions import OPTIONS, Question, Skipped
 from gst_ros.bench.run_data import AnswerRecord, RunData
 from gst_ros.bench.run_score import RunScore, TaskScore, summary
 from gst_ros.bench.score_table import score_table, skip_reasons
-from gst_ros.bench.tasks import TASKS, find_task
+from gst_ros.bench.tasks import TASKS, Task, find_task
 from gst_ros.errors import QuestionError
+
+MAX_OPTIONS = 26
+"""Letters that an answer may choose from."""
+_REMEMBERED_LETTERS = 80
+_REMEMBERED_ANSWERS = 100_000
+_DRAWN_SINGLY = 10_000
 
 __all__ = [
     "RunScore",
@@ -103,19 +109,18 @@ def score_records(
     unparsed: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     skips = list(skipped)
+    reader = _Reader(config)
     for record in records:
         try:
-            task = find_task(record.task)
-            if record.status == "failed":
-                failed[task.key] += 1
-                continue
-            truth = parse_truth(task, record.gt)
-        except QuestionError as error:
-            skips.append(Skipped(record.uid, record.task, f"cannot be scored: true answer {error.problem}", field="gt"))
+            task, score, read = reader.score(record)
+        except _UnscorableError as error:
+            skips.append(Skipped(record.uid, error.task, f"cannot be scored: {error}", field=error.field))
             continue
-        parsed = parse_answer(task, record.pred, options=_options(record), config=config)
-        points[task.key].append(100.0 * score_answer(task, parsed, truth, config))
-        unparsed[task.key] += parsed.value is None
+        if score is None:
+            failed[task.key] += 1
+        else:
+            points[task.key].append(100.0 * score)
+            unparsed[task.key] += not read
 
     skip_counts = Counter(skip.task for skip in skips)
     tasks: dict[str, TaskScore] = {}
@@ -151,9 +156,67 @@ def score_run(run: RunData, config: ScoringConfig | None = None) -> RunScore:
     return score_records(run.answers.values(), run.skipped, config)
 
 
-def _options(record: AnswerRecord) -> int:
+class _UnscorableError(Exception):
+    """One record has nothing to be scored against."""
+
+    def __init__(self, reason: str, task: str | None, field: str) -> None:
+        super().__init__(reason)
+        self.task = task
+        self.field = field
+
+
+class _Reader:
+    """Scores single records, and remembers what it has read: many answers are a letter or a round number."""
+
+    def __init__(self, config: ScoringConfig) -> None:
+        self._config = config
+        self._known: dict[tuple[str, int, str, type, Any], tuple[float, bool]] = {}
+
+    def score(self, record: AnswerRecord) -> tuple[Task, float | None, bool]:
+        """Score one record.
+
+        Returns:
+            Its task, its score from 0 to 1 (None for a failed question), and whether its answer could be read.
+
+        Raises:
+            _UnscorableError: Its task, true answer or number of options makes no sense.
+        """
+        try:
+            task = find_task(record.task)
+        except QuestionError as error:
+            raise _UnscorableError(error.problem, None, "task") from error
+        if record.status == "failed":
+            return task, None, False
+        options = _options(task, record)
+        gt, pred = record.gt, record.pred
+        # 1, 1.0 and True are equal, but not equally good as a true answer: hence the type.
+        simple = isinstance(gt, (str, int, float)) and len(pred) <= _REMEMBERED_LETTERS
+        key = (task.key, options, pred, type(gt), gt if simple else None)
+        known = self._known.get(key) if simple else None
+        if known is None:
+            try:
+                truth = parse_truth(task, gt, options=options)
+            except QuestionError as error:
+                raise _UnscorableError(f"true answer {error.problem}", task.key, "gt") from error
+            parsed = parse_answer(task, pred, options=options, config=self._config)
+            known = (score_answer(task, parsed, truth, self._config), parsed.value is not None)
+            if simple and len(self._known) < _REMEMBERED_ANSWERS:
+                self._known[key] = known
+        return task, *known
+
+
+def _options(task: Task, record: AnswerRecord) -> int:
+    """How many letters the answer may choose from; the benchmark's four where the record names no images.
+
+    Raises:
+        _UnscorableError: There are more images than letters.
+    """
     images = record.question.get("images")
-    return len(images) if isinstance(images, list) and len(images) >= 2 else OPTIONS
+    if task.metric != "acc" or not isinstance(images, list) or len(images) < 2:
+        return OPTIONS
+    if len(images) > MAX_OPTIONS:
+        raise _UnscorableError(f"{len(images)} images, but an answer is one letter", task.key, "images")
+    return len(images)
 
 
 def _bootstrap_means(scores: NDArray[np.float64], samples: int, seed: Sequence[int]) -> NDArray[np.float64] | None:
@@ -163,5 +226,10 @@ def _bootstrap_means(scores: NDArray[np.float64], samples: int, seed: Sequence[i
     """
     if len(scores) < 2:
         return None
+    if len(scores) > _DRAWN_SINGLY:
+        # How often each different score is drawn: the same distribution, without one draw for every answer.
+        values, counts = np.unique(scores, return_counts=True)
+        times = np.random.default_rng(list(seed)).multinomial(len(scores), counts / len(scores), size=samples)
+        return np.asarray(times @ values / len(scores))
     draws = np.random.default_rng(list(seed)).integers(len(scores), size=(samples, len(scores)), dtype=np.int32)
     return np.asarray(scores[draws].mean(axis=1))
