@@ -26,11 +26,19 @@ import numpy as np
 import pytest
 
 from gst_ros.bench.questions import load_questions
+from gst_ros.bench.tasks import TASKS
 from gst_ros.media.clip import open_clip
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "benchmarks/README.md")
-LINKED = (*PAGES, "CONTRIBUTING.md", "docs/README.md", "docs/decisions/README.md", "demo/README.md")
+LINKED = (
+    *PAGES,
+    "CONTRIBUTING.md",
+    "docs/README.md",
+    "docs/questions.md",
+    "docs/decisions/README.md",
+    "demo/README.md",
+)
 
 
 def shown_commands(page: str) -> list[str]:
@@ -59,6 +67,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for image in question["images"]:
         cv2.imwrite(str(folder / "QUESTIONS" / image["copied_path"]), np.full((64, 80, 3), 90, np.uint8))
     shutil.copy(folder / "QUESTIONS" / question["copied_video_path"], folder / "VIDEO")
+    (folder / "ANSWERS.json").write_text(shown_answers(), encoding="utf-8")
     return folder
 
 
@@ -67,6 +76,13 @@ def shown_question() -> dict:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```json\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return json.loads(block)
+
+
+def shown_answers() -> str:
+    """The answer file that the page on question sets shows."""
+    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```json\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return block
 
 
 def write_video(path: Path, frames: int = 12) -> None:
@@ -114,8 +130,11 @@ def evaluated(command: str, place: Path, request: pytest.FixtureRequest) -> None
     assert (summary["answered"], summary["failed"]) == (1, 0)
     assert summary["frames_sent"] == summary["frames_received"] == 12
     assert "Egocentric direction (semantic)" in done.stdout
-    answers = {answer_of(run_folder) for run_folder in (place / "runs").iterdir()}
-    assert len(answers) == 1 and None not in answers
+    if "scripted" in command:
+        assert answer_of(folder) == "-120"
+        return
+    drawn = {answer_of(place / "runs" / name) for name in ("first", "second") if (place / "runs" / name).is_dir()}
+    assert len(drawn) == 1 and None not in drawn
 
 
 def answer_of(run_folder: Path) -> str | None:
@@ -210,11 +229,14 @@ HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "source .venv/bin/activate": activated,
     "gst eval --questions QUESTIONS --answerer random --output runs/first": evaluated,
     "gst eval --questions QUESTIONS --answerer random --output runs/second --no-ros": evaluated,
+    "gst eval --questions QUESTIONS --answerer scripted --answers ANSWERS.json --output runs/mine": evaluated,
     "gst score runs/first": on_a_run,
     "gst leaderboard runs/first": on_a_run,
     "gst replay VIDEO": replayed,
     "gst doctor": says_what_is_there,
     "source /opt/ros/$ROS_DISTRO/setup.bash": standard_ros,
+    "rosdep install --from-paths . gst_interfaces --ignore-src -y": standard_ros,
+    "pip install av>=10": standard_ros,
     "colcon build --base-paths . gst_interfaces": standard_ros,
     "source install/setup.bash": standard_ros,
     "ros2 launch gst_ros eval.launch.py questions:=QUESTIONS answerer:=random output:=runs/third": launched,
@@ -294,6 +316,29 @@ def test_the_pages_name_topics_and_services_that_exist() -> None:
     names = re.findall(r"(?:~/|camera/)\w+|/clock|/diagnostics", table + drawn)
     assert len(set(names)) >= 15
     assert not [name for name in sorted(set(names)) if name not in code]
+
+
+def test_the_page_on_question_sets_has_every_task_by_its_names() -> None:
+    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| .*? \| (.*?) \| .*\|$", text, re.MULTILINE)
+    assert [(key, name) for key, name, _ in rows] == [(task.key, task.official_name) for task in TASKS.values()]
+    for key, _, images in rows:
+        words = {"four": 4}.get(images.split()[0], len(images.split(", ")))
+        assert words == TASKS[key].images, key
+
+
+def test_the_watcher_sees_the_camera(place: Path, ros_domain: int) -> None:
+    pytest.importorskip("gst_interfaces")
+    watcher = subprocess.Popen(
+        [sys.executable, str(ROOT / "docs" / "watch_camera.py")], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        gst("gst replay VIDEO", place)
+        printed, _ = watcher.communicate(timeout=60)
+    finally:
+        watcher.kill()
+    assert "640 x 512 rgb8 in camera_optical_frame" in printed
+    assert watcher.returncode == 0
 
 
 def test_the_shown_table_is_what_the_demo_gives(tmp_path: Path) -> None:
