@@ -131,3 +131,64 @@ def test_ambiguous_points(text: str) -> None:
 
 def test_the_last_point_of_a_final_answer_counts() -> None:
     assert parse_answer(TASK, "Answer: from (1, 2) I walked to (391, 698)").value == (391.0, 698.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Answer: 210 640 (not 50 60)", "Answer: not <point>50 60</point> but <point>210 640</point>",
+        "Answer: (210, 640); the lamp is at (50, 60)", "Final answer: (210, 640). The map spans (0,0) to (999,999).",
+        "Answer: <point>210 640</point>. For reference the start was <point>50 60</point>.",
+        "Answer: point A at (210, 640), relative to start (50, 60)", "Answer: (210, 640)\nThe lamp is at (50, 60)",
+        "I am not at (50, 60); I am at (210, 640)", "row 640, column 210", "Answer: column 210, row 640",
+    ],
+)  # fmt: skip
+def test_points_that_are_denied_or_only_place_the_answer_are_passed_over(text: str) -> None:
+    result = parse_answer(TASK, text)
+    assert (result.value, result.note) == ((210.0, 640.0), ""), result
+
+
+def test_a_point_said_in_two_ways_is_one() -> None:
+    for text in ("Answer: (0.21, 0.64) which is (210, 640)", "Answer: (210, 640), i.e. (0.210, 0.640)"):
+        assert parse_answer(TASK, text).value == (210.0, 640.0)
+    assert parse_answer(TASK, "Answer: (210, 640), i.e. (0.5, 0.6)").status == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    "text", ["The lamp is NOT at <point>50 60</point>.", "Answer: not (50, 60)", "It isn't at (50, 60)"]
+)
+def test_a_denied_point_leaves_none(text: str) -> None:
+    result = parse_answer(TASK, text)
+    assert (result.value, result.status) == (None, "unparsed"), result
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Answer: (210, 640) and (50, 60)", "Answer: the lamp is at (50, 60); I am at (210, 640)",
+        "Answer: the lamp is at (50, 60)\nI am at (210, 640)", "Answer: (50, 60)\nActually, wait: (210, 640)",
+        "Answer: (50, 60). No, (210, 640)", "from <point>50 60</point> to <point>210 640</point>",
+    ],
+)  # fmt: skip
+def test_final_answers_with_several_points_are_ambiguous(text: str) -> None:
+    result = parse_answer(TASK, text)
+    assert (result.value, result.status) == (None, "ambiguous"), result
+
+
+def test_the_order_of_coordinates() -> None:
+    swapped = parse_answer(TASK, "(y, x) = (640, 210)")
+    assert swapped.value == (210.0, 640.0)
+    assert "(y, x)" in swapped.note
+    assert parse_answer(TASK, "(x, y) = (210, 640)").value == (210.0, 640.0)
+    for text in ("[640, 210] (y, x)", "In row, column order: (640, 210)", "I give y, x.\n640 210"):
+        assert parse_answer(TASK, text).status == "ambiguous", text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Pixel (210, 640) of a 1280x960 image", "In the 1920x1080 image it is at (210, 640)", "(210, 640) in pixels",
+     '{"x": 210, "y": 640, "w": 10, "h": 10}'],
+)  # fmt: skip
+def test_pixels_and_boxes_are_ambiguous(text: str) -> None:
+    result = parse_answer(TASK, text)
+    assert (result.value, result.status) == (None, "ambiguous"), result
