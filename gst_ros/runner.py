@@ -26,6 +26,7 @@ import yaml
 
 from gst_ros.deployment import Deployment, NodeSpec, environment_for_nodes
 from gst_ros.errors import ConfigError, SessionError
+from gst_ros.ros_environment import can_log_at_home, check_ros_environment
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TAIL_LINES = 12
@@ -45,14 +46,18 @@ def run_deployment(deployment: Deployment, logs: Path, *, grace_s: float = 10.0)
         The ending node's exit code; 128 + signal when we were told to stop before it ended.
 
     Raises:
-        ConfigError: The log folder cannot be made.
+        ConfigError: The log folder cannot be made, the environment is of no use to ROS, or a node does not accept
+            its configuration.
         SessionError: A node died. Its name, exit code and last lines are in the error or were shown.
     """
+    environment = environment_for_nodes(os.environ, os.getpid(), this_machine_only=deployment.this_machine_only)
+    if not can_log_at_home(environment):
+        environment["ROS_LOG_DIR"] = str(logs.absolute() / "ros")
+    check_ros_environment(environment)
     try:
         logs.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"cannot be made: {error.strerror}", file=logs) from error
-    environment = environment_for_nodes(os.environ, os.getpid(), this_machine_only=deployment.this_machine_only)
     events: SimpleQueue[_Process | int] = SimpleQueue()
     processes: list[_Process] = []
     with _signals_into(events):
@@ -112,18 +117,19 @@ class _Process:
         self.name = spec.name
         self.log = logs / f"{spec.name}.log"
         self._stopping = False
-        self.tail: collections.deque[str] = collections.deque(maxlen=_TAIL_LINES)
+        self.tail: collections.deque[str] = collections.deque(maxlen=_TAIL_LINES)  # but for what was shown already
         parameter_file = logs / f"{spec.name}.yaml"
         parameter_file.write_text(parameter_file_text(spec.parameters), encoding="utf-8")
-        self.popen = subprocess.Popen(
-            node_command(spec, parameter_file),
-            env={**environment, **({"RCUTILS_COLORIZED_OUTPUT": "0"} if piped else {})},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if piped else None,
-            stderr=subprocess.STDOUT if piped else None,
-            # Ctrl-C in a terminal goes to a whole process group; the nodes are to be stopped in order, by us.
-            start_new_session=True,
-        )
+        with _interrupts_blocked():
+            self.popen = subprocess.Popen(
+                node_command(spec, parameter_file),
+                env={**environment, **({"RCUTILS_COLORIZED_OUTPUT": "0"} if piped else {})},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if piped else None,
+                stderr=subprocess.STDOUT if piped else None,
+                # Ctrl-C in a terminal goes to a whole process group; the nodes are to be stopped in order, by us.
+                start_new_session=True,
+            )
         self._reader = threading.Thread(target=self._read, name=f"{spec.name}-output", daemon=True) if piped else None
         if self._reader:
             self._reader.start()
@@ -139,9 +145,10 @@ class _Process:
             for raw in stream:
                 log.write(raw)
                 line = _ANSI.sub("", raw.decode("utf-8", "replace")).rstrip()
-                self.tail.append(line)
                 if not self._stopping and _WORTH_SHOWING.search(line):
                     _show(f"[{self.name}] {line}")
+                else:
+                    self.tail.append(line)
 
     def finish_reading(self) -> None:
         """Wait for the last lines of a process that has ended."""
@@ -220,6 +227,16 @@ def _stop(processes: list[_Process], grace_s: float) -> None:
             _show(f"gst: node {process.name} does not end; killing it")
         process.kill_group()
         process.finish_reading()
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Processes that start meanwhile take SIGINT when they are ready for it; see ``gst_ros.nodes.startup``."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

@@ -265,6 +265,8 @@ def test_expected_errors_are_one_line_and_their_exit_code(start):
         (["--params-file", "/nowhere/none.yaml"], "/nowhere/none.yaml"),
         (["-p", "rate:=[1, a]"], "same type"),
         (["-r", "__node:=a-b"], "__node:=a-b"),
+        (["-p", "rate:=.inf"], "inf is out of range"),
+        (["-p", "use_sim_time:=maybe"], "use_sim_time"),
     ],
 )
 def test_malformed_ros_arguments_are_one_line(start, args, says):

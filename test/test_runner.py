@@ -29,6 +29,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
+TAKES_SIGNALS = "import signal; signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\n"
 STUBBORN = """
 import signal, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -53,7 +54,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Runs programs by node name; the last one is the ending one."""
 
     def run_programs(grace_s: float = 5.0, **programs: str) -> int:
-        monkeypatch.setattr(runner, "node_command", lambda spec, file: [sys.executable, "-c", programs[spec.name]])
+        def command(spec: NodeSpec, file: Path) -> list[str]:
+            return [sys.executable, "-c", TAKES_SIGNALS + programs[spec.name]]
+
+        monkeypatch.setattr(runner, "node_command", command)
         nodes = tuple(NodeSpec(executable=name, name=name) for name in programs)
         deployment = Deployment(nodes, ending=nodes[-1].name, output=tmp_path)
         return runner.run_deployment(deployment, tmp_path / "logs", grace_s=grace_s)
@@ -94,7 +98,8 @@ def test_a_node_that_refuses_its_configuration_makes_it_a_configuration_error(ru
     refusing = "import sys; print('camera_player: error: field rate', file=sys.stderr); sys.exit(2)"
     with pytest.raises(ConfigError, match="camera_player"):
         run(camera_player=refusing, evaluator=FOREVER)
-    assert "[camera_player] camera_player: error: field rate" in capfd.readouterr().err
+    err = capfd.readouterr().err
+    assert err.count("[camera_player] camera_player: error: field rate") == 1 and "last lines" not in err
 
 
 def test_the_killed_ending_node_is_named(run) -> None:
@@ -152,6 +157,21 @@ def test_a_signal_stops_the_ending_node_first_while_the_others_still_live(run, t
     assert run(camera_player=beside, evaluator=finishing) == 128 + signum
     assert (tmp_path / "finished").exists()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_node_that_is_not_ready_yet_is_not_interrupted_before_it_is(run, tmp_path: Path, monkeypatch) -> None:
+    # Imports take seconds, and an interrupt in them would be a traceback.
+    importing = (
+        f"import time, signal, pathlib\nup, told = (pathlib.Path({str(tmp_path)!r}) / n for n in ('up', 'told'))\n"
+        "up.touch()\n"
+        "while signal.SIGINT not in signal.sigpending(): time.sleep(0.01)\n"
+        "try: signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\n"
+        "except KeyboardInterrupt: told.touch()\n"
+    )
+    waits = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'up')!r}): time.sleep(0.01)"
+    monkeypatch.setitem(globals(), "TAKES_SIGNALS", "")
+    assert run(camera_player=importing, evaluator=waits) == 0
+    assert (tmp_path / "told").exists() and log(tmp_path, "camera_player") == ""
 
 
 def test_only_warnings_and_errors_of_the_other_nodes_reach_the_terminal(run, tmp_path: Path, capfd) -> None:
@@ -217,6 +237,22 @@ def test_each_start_has_a_log_folder_of_its_own(tmp_path: Path) -> None:
     first.mkdir(parents=True)
     second = runner.new_log_folder(tmp_path)
     assert first != second and second.parent == tmp_path / "logs"
+
+
+def test_an_environment_without_a_home_gets_its_logs_beside_the_run(run, tmp_path: Path, monkeypatch) -> None:
+    for name in ("HOME", "ROS_LOG_DIR", "ROS_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    said = tmp_path / "said"
+    program = f"import os; open({str(said)!r}, 'w').write(os.environ.get('ROS_LOG_DIR', ''))"
+    assert run(evaluator=program) == 0
+    assert said.read_text() == str(tmp_path / "logs" / "ros")
+
+
+def test_an_environment_of_no_use_is_refused_before_anything_is_made(run, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", "abc")
+    with pytest.raises(ConfigError, match=r"ROS_DOMAIN_ID.*'abc' is not a ROS domain"):
+        run(evaluator="pass")
+    assert not (tmp_path / "logs").exists()
 
 
 def test_a_log_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ Nodes, each a console script of the same name:
 Shared by them:
 
 - ``parameters``: ROS parameters from settings classes.
-- ``process``: the ``main()`` of every node.
+- ``process``: the ``main()`` of every node; ``startup``: what comes before it.
 - ``image_messages``: numpy arrays to and from ``sensor_msgs``.
 """
 
 from gst_ros.environment import load_interfaces
+from gst_ros.nodes.startup import prepare_process
 
+prepare_process()
 # Before any node makes a publisher: beside a ROS installation, the interfaces built by scripts/setup.sh lie in a
 # Python environment, on no library path.
 load_interfaces()

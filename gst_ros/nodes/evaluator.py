@@ -24,8 +24,9 @@ from gst_ros.evaluation.plan import EvaluationConfig
 from gst_ros.evaluation.progress import Progress, terminal_progress
 from gst_ros.evaluation.stopping import Stopped, StopSignals
 from gst_ros.nodes.parameters import declare
-from gst_ros.nodes.process import end_with_runner
+from gst_ros.nodes.process import end_with_runner, init_ros, make
 from gst_ros.nodes.ros_session import RosSession
+from gst_ros.nodes.startup import take_signals
 
 _PLAYING_PERIOD_S = 1.0
 
@@ -87,10 +88,14 @@ class ProgressPublisher:
 def evaluate_over_ros(args: list[str] | None, stop: StopSignals) -> int:
     """Make the node, run the evaluation in this thread while another one spins, and return the exit code."""
     # Signals are ours: they must stop the loop between two records, not pull ROS away under it.
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    node = Node(EVALUATOR)
+    init_ros(args, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        config = declare(node, EvaluationConfig)
+        node = make(lambda: Node(EVALUATOR))
+    except BaseException:
+        rclpy.try_shutdown()
+        raise
+    try:
+        config = make(lambda: declare(node, EvaluationConfig))
 
         def open_session() -> RosSession:
             session = RosSession(node, config)
@@ -117,6 +122,7 @@ def main(args: list[str] | None = None) -> int:
     """Entry point; returns 0, 2 for bad input, 3 for failed machinery or questions, 128 + signal when stopped."""
     try:
         with StopSignals() as stop:
+            take_signals()
             end_with_runner()
             return evaluate_over_ros(args, stop)
     except GstError as error:

@@ -22,6 +22,9 @@ import rclpy
 from rclpy.exceptions import (
     InvalidNamespaceException,
     InvalidNodeNameException,
+    InvalidParameterException,
+    InvalidParameterTypeException,
+    InvalidParameterValueException,
     InvalidServiceNameException,
     InvalidTopicNameException,
     NotInitializedException,
@@ -29,6 +32,8 @@ from rclpy.exceptions import (
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 
 from gst_ros.errors import ConfigError, GstError
+from gst_ros.nodes.startup import take_signals
+from gst_ros.ros_environment import check_ros_environment
 
 RUNNER_PID_VARIABLE = "GST_RUNNER_PID"
 """Environment variable in which a runner names its process; nodes end when that process dies."""
@@ -39,6 +44,7 @@ _BAD_NAMES = (
     InvalidServiceNameException,
     InvalidTopicNameException,
 )
+_BAD_PARAMETERS = (InvalidParameterException, InvalidParameterTypeException, InvalidParameterValueException)
 _WATCH_PERIOD_S = 0.5
 _GRACE_S = 5.0
 _PR_SET_PDEATHSIG = 1
@@ -75,11 +81,12 @@ def run_node(
     node = None
     spinner = None
     try:
+        take_signals()
         end_with_runner()
-        _init(args)
+        init_ros(args)
         # First of all: an executor whose making is cut short by a signal complains on stderr.
         spinner = SingleThreadedExecutor() if executor == "single" else MultiThreadedExecutor(num_threads=threads)
-        node = _make(make_node)
+        node = make(make_node)
         spinner.add_node(node)
         while rclpy.ok() and getattr(node, "exit_code", None) is None:
             spinner.spin_once()
@@ -162,9 +169,19 @@ def _start_time(pid: int) -> str | None:
     return None if fields[0] in "ZX" else fields[19]
 
 
-def _init(args: list[str] | None) -> None:
+def init_ros(args: list[str] | None, **options: Any) -> None:
+    """``rclpy.init`` with errors for people.
+
+    Args:
+        args: As for :func:`run_node`.
+        options: More arguments of ``rclpy.init``.
+
+    Raises:
+        ConfigError: ROS arguments, a parameter file or the environment are not usable.
+    """
+    check_ros_environment(os.environ, middleware=False)
     try:
-        rclpy.init(args=args)
+        rclpy.init(args=args, **options)
     except (RuntimeError, ValueError) as error:
         # rclpy has no public class for this: the ROS arguments, or a parameter file named in them, are malformed.
         raise ConfigError(
@@ -174,9 +191,16 @@ def _init(args: list[str] | None) -> None:
         ) from error
 
 
-def _make(make_node: Callable[[], Any]) -> Any:
+def make(make_node: Callable[[], Any]) -> Any:
+    """Make a node; what ROS itself refuses of its names and parameters is an error for people.
+
+    Raises:
+        ConfigError: A name or parameter that ROS does not accept.
+    """
     try:
         return make_node()
+    except _BAD_PARAMETERS as error:
+        raise ConfigError(_first_sentence(error), file="ROS parameters", remedy="check -p and --params-file") from error
     except _BAD_NAMES as error:
         raise ConfigError(" ".join(str(error).replace("^", "").split()), file="ROS names") from error
 
