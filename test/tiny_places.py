@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from gst_ros.scenes.place import Light, Opening, Place, PlacedObject, Room, SceneError, Wall
+from gst_ros.scenes.questions.options import QuestionOptions
 
 H = 2.6
+TINY_OPTIONS = QuestionOptions(per_task=2, positions=14, clip_length_m=(1.5, 3.0), least_path_distance_m=0.5)
 HALF = 0.05  # half of an inner wall
 DOOR = 0.9
 
@@ -35,7 +37,13 @@ def tiny_place(seed: int = 7, split: str = "bench", stretch: float = 0.0) -> Pla
         wall("north", (w, 6.4), (0.0, 6.4), Opening("window", 2.0, 1.2, 0.9, 2.1)),
         wall("west", (0.0, 6.4), (0.0, 0.0)),
         wall("between", (5.0, 0.0), (5.0, 4.0)),
-        wall("along", (0.0, 4.0), (w, 4.0), Opening("door", 2.0, DOOR, 0.0, 2.0, 1), Opening("passage", 6.4, DOOR, 0.0, 2.0)),
+        wall(
+            "along",
+            (0.0, 4.0),
+            (w, 4.0),
+            Opening("door", 2.0, DOOR, 0.0, 2.0, 1),
+            Opening("passage", 6.4, DOOR, 0.0, 2.0),
+        ),
     )
     things = (
         thing("sofa", "sofa", "living", 1.4, 0.55, 90.0, (0.85, 1.8, 0.8)),
@@ -43,15 +51,22 @@ def tiny_place(seed: int = 7, split: str = "bench", stretch: float = 0.0) -> Pla
         thing("chair_0", "chair", "living", 3.6, 2.65, -90.0, (0.45, 0.45, 0.9), label="chair"),
         thing("chair_1", "chair", "living", 3.6, 1.15, 90.0, (0.45, 0.45, 0.9), label="chair"),
         thing("bookcase", "shelf", "living", 0.25, 2.6, 0.0, (0.35, 1.1, 1.9)),
-        thing("picture_0", "picture", "living", 4.93, 2.2, 180.0, (0.04, 0.8, 0.6), z=1.3, mount="wall", label="picture"),
+        thing(
+            "picture_0", "picture", "living", 4.93, 2.2, 180.0, (0.04, 0.8, 0.6), z=1.3, mount="wall", label="picture"
+        ),
         thing("bed", "bed", "bedroom", 7.0 + stretch / 2, 1.1, 90.0, (2.0, 1.5, 0.6)),
         thing("wardrobe", "cabinet", "bedroom", w - 0.4, 3.2, 180.0, (0.6, 1.2, 2.0)),
-        thing("picture_1", "picture", "bedroom", 5.07, 1.4, 0.0, (0.04, 0.6, 0.8), z=1.3, mount="wall", label="picture"),
+        thing(
+            "picture_1", "picture", "bedroom", 5.07, 1.4, 0.0, (0.04, 0.6, 0.8), z=1.3, mount="wall", label="picture"
+        ),
         thing("bench", "table", "hall", 0.4, 5.2, 0.0, (0.4, 1.3, 0.45)),
         thing("whiteboard", "board", "hall", 4.6, 6.33, -90.0, (0.05, 1.6, 1.0), z=0.9, mount="wall"),
         thing("counter", "counter", "hall", w - 0.35, 5.4, 180.0, (0.6, 1.5, 0.9)),
     )
-    lights = tuple(Light((x, y, H - 0.05), (1.0, 0.95, 0.9), 1.0, r) for x, y, r in ((2.5, 2.0, "living"), (7.0, 2.0, "bedroom"), (4.5, 5.2, "hall")))
+    lights = tuple(
+        Light((x, y, H - 0.05), (1.0, 0.95, 0.9), 1.0, r)
+        for x, y, r in ((2.5, 2.0, "living"), (7.0, 2.0, "bedroom"), (4.5, 5.2, "hall"))
+    )
     return Place(f"tiny_{seed}", "home", seed, split, rooms, walls, things, lights)
 
 
@@ -76,7 +91,15 @@ def thing(
     label: str = "",
 ) -> PlacedObject:
     return PlacedObject(
-        name, label or name, f"builtin/{kind}:{len(name)}", where, (x, y, z), yaw, size, mount=mount, blocks=mount == "floor"
+        name,
+        label or name,
+        f"builtin/{kind}:{len(name)}",
+        where,
+        (x, y, z),
+        yaw,
+        size,
+        mount=mount,
+        blocks=mount == "floor",
     )
 
 
@@ -154,3 +177,39 @@ def draw_from_above(place: Place, files: Any, renderer: Any) -> None:
     write_image(files.plan_image("walls.png"), draw_plan(place, frame, furniture=False))
     frames = {"furniture.png": frame, "walls.png": frame, "render.jpg": wide}
     write_json(files.plan, {name: f.to_mapping() for name, f in frames.items()})
+
+
+_made: list[tuple[Any, list[Any], Any]] = []
+
+
+def tiny_set(factory: pytest.TempPathFactory) -> tuple[Any, list[Any], Any]:
+    """The tiny place with its questions, made once for all tests of a run; they copy it before they change it.
+
+    Returns:
+        Its recording (with its renderer closed), the folders of three other places, and what came of asking.
+    """
+    if not _made:
+        _made.append(_make_tiny_set(factory))
+    return _made[0]
+
+
+def _make_tiny_set(factory: pytest.TempPathFactory) -> tuple[Any, list[Any], Any]:
+    need_opengl()
+    from gst_ros.scenes.files import PlaceFiles
+    from gst_ros.scenes.questions.make import make_questions
+    from gst_ros.scenes.rendering.build import build_scene_mesh
+    from gst_ros.scenes.rendering.renderer import Renderer
+
+    folder = factory.mktemp("tiny")
+    others = []
+    for k in range(3):
+        place = tiny_place(100 + k, stretch=1.0 + 0.8 * k)
+        files = PlaceFiles(folder / "others" / place.name)
+        with Renderer(build_scene_mesh(place), place) as renderer:
+            draw_from_above(place, files, renderer)
+        others.append(files)
+    place = tiny_place()
+    scene = build_scene_mesh(place)
+    with Renderer(scene, place) as renderer:
+        recording = record(place, folder / "set" / place.name, renderer, scene, 16.0)
+        return recording, others, make_questions(recording, others, TINY_OPTIONS, set_seed=3, number=0)

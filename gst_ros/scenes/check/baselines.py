@@ -124,14 +124,10 @@ def check_text_only(asked: Sequence[Asked]) -> Iterator[Check]:
     problems, values = [], {}
     judged = 0
     for key, group in _by_task(asked).items():
-        gained, learnt, known = [], [], []
-        for question in group:
-            others = [q for q in group if q.place != question.place] or [q for q in group if q is not question]
-            same = [q for q in others if q.texts == question.texts]
-            answer = best_constant([q.truth for q in (same or others)], question.task)
-            learnt.append(0.0 if answer is None else _value_score(question.task, answer, question.truth))
-            known.append(_without_data(question))
-            gained.append(learnt[-1] - known[-1])
+        table = np.array([[_value_score(q.task, a.truth, q.truth) for q in group] for a in group])
+        learnt = [_learnt_score(group, table, k) for k in range(len(group))]
+        known = [_without_data(question) for question in group]
+        gained = np.array(learnt) - np.array(known)
         mean, error = 100 * float(np.mean(gained)), 100 * float(np.std(gained)) / math.sqrt(len(group))
         score, without = 100 * _mean(learnt), 100 * _mean(known)
         values[key] = {"score": score, "without_data": without, "questions": len(group)}
@@ -175,13 +171,20 @@ def expected_score(question: Asked, low_m: float, high_m: float) -> tuple[float,
     return float(values.mean()), float(values.var())
 
 
-def best_constant(truths: Sequence[AnswerValue], task: Task) -> AnswerValue | None:
-    """The one of some answers that scores best on all of them; None without any."""
-    if not truths:
-        return None
-    candidates: list[AnswerValue] = list(dict.fromkeys(truths))[:200]
-    scores = [sum(_value_score(task, candidate, truth) for truth in truths[:200]) for candidate in candidates]
-    return candidates[int(np.argmax(scores))]
+def _learnt_score(group: Sequence[Asked], table: Array, k: int) -> float:
+    """Score on one question of the answer that does best on others like it; 0 when there are none.
+
+    Args:
+        group: The questions of a task.
+        table: Score of each question's answer (row) as the answer to each question (column).
+        k: Number of the question.
+    """
+    question = group[k]
+    others = [i for i, q in enumerate(group) if q.place != question.place] or [i for i in range(len(group)) if i != k]
+    same = [i for i in others if group[i].texts == question.texts] or others
+    if not same:
+        return 0.0
+    return float(table[same[int(np.argmax(table[np.ix_(same, same)].sum(axis=1)))], k])
 
 
 def _without_data(question: Asked) -> float:

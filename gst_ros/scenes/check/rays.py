@@ -54,8 +54,9 @@ def check_rays(studio: Studio, frames: Sequence[tuple[str, int]]) -> Iterator[Ch
         directions = rays(columns.astype(np.float64), rows.astype(np.float64), pose, camera)
         ids, depth = _cast(caster, owner, pose.position_m, directions)
         drawn_ids, drawn_depth = picture.ids[rows, columns], picture.depth_m[rows, columns].astype(np.float64)
-        close = np.abs(depth - drawn_depth) <= DEPTH_M + DEPTH_SHARE * np.where(np.isfinite(depth), depth, 0.0)
-        close |= np.isinf(depth) & np.isinf(drawn_depth)
+        sky = np.isinf(depth) & np.isinf(drawn_depth)
+        error = np.abs(np.where(sky, 0.0, depth) - np.where(sky, 0.0, drawn_depth))
+        close = error <= DEPTH_M + DEPTH_SHARE * np.where(np.isfinite(depth), depth, 0.0)
         equal = ids == drawn_ids
         # Of two surfaces in one place the ray and the rasteriser may each take another: look a little deeper.
         doubtful = np.flatnonzero(~equal & close & np.isfinite(depth))

@@ -70,6 +70,7 @@ def make_questions(
             ask_look_alikes(asker)
         if options.wants("trajectory"):
             ask_trajectories(asker)
+    asker.finder.drop_unused(asker.sheet.images)
     recording.save_views()
     asker.sheet.write(recording.files)
     return Outcome(asker.sheet.counts, tuple(asker.sheet.notes))

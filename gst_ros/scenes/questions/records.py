@@ -95,6 +95,11 @@ class QuestionSheet:
         """Number of questions per task (and setting of GST-Bench-Local), in the order in which they were made."""
         return dict(self._counts)
 
+    @property
+    def images(self) -> frozenset[str]:
+        """Paths of all images that the questions show."""
+        return frozenset(image["copied_path"] for record in self._records for image in record["images"])
+
     def note_if_short(self, task: str, wanted: int, reason: str, setting: str = "") -> None:
         """Say so when a task has fewer questions than it should.
 

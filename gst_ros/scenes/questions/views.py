@@ -7,7 +7,7 @@ and what it only just misses.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import cv2
@@ -68,7 +68,6 @@ class ViewFinder:
         self._wide = grown(recording.query_camera, options.margin, options.margin_deg)
         self._sketch = self._wide.scaled(SKETCH_WIDTH_PX / self._wide.width)
         self._taken: dict[str, View] = {}
-        self._refused: set[str] = set()
 
     def candidates(self) -> list[Candidate]:
         """Views that show enough of a place to tell where they were taken, in a random order."""
@@ -110,9 +109,7 @@ class ViewFinder:
         return bool(self._screen.hides(eye, points[inside]).all())
 
     def cost(self, candidate: Candidate) -> float:
-        """0 for a view that is taken; more for another one, infinite when it turned out not to fit."""
-        if candidate.name in self._refused:
-            return math.inf
+        """0 for a view that is taken; more for another one, and much more when there are enough."""
         if candidate.name in self._taken:
             return 0.0
         return 0.5 if len(self._taken) < self._options.views else 4.0
@@ -122,6 +119,17 @@ class ViewFinder:
         if candidate.name not in self._taken:
             self._taken[candidate.name] = self._recording.take_view(candidate.name, candidate.pose)
         return self._taken[candidate.name]
+
+    def drop_unused(self, used: Collection[str]) -> None:
+        """Delete the views that no question shows after all.
+
+        Args:
+            used: Paths of the images that questions show.
+        """
+        for name, view in list(self._taken.items()):
+            if view.file not in used:
+                (self._recording.files.root / view.file).unlink()
+                del self._taken[name], self._recording.views[name]
 
     def _positions(self, random: np.random.Generator) -> list[tuple[float, float]]:
         """Free positions, spread out: each new one is far from those before and from the walks."""
