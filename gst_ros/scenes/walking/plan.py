@@ -24,6 +24,8 @@ CANDIDATE_SPACING_M = 0.6
 AREA_PER_CANDIDATE_M2 = 8.0
 LEAST_TURN_DEG = 90.0
 MOST_TURN_DEG = 300.0
+SHORT_ENOUGH = 1.1
+"""A tour may be so many times longer than the shortest one found."""
 ENOUGH_S = 1.2
 """An object is known after it was in view for so long; longer gains nothing."""
 SAMPLE_S = 0.25
@@ -170,21 +172,12 @@ class WalkPlanner:
         return stops
 
     def _short_order(self, cells: list[Cell]) -> list[int]:
-        """An order of cells whose way is short: an open tour from a random start."""
-        n = len(cells)
+        """An order of cells whose way is short: an open tour, from any start that does not make it much longer."""
         costs = np.array([[self._routes.cost(a, b) for b in cells] for a in cells])
-        order = [int(self._random.integers(n))]
-        while len(order) < n:
-            rest = [k for k in range(n) if k not in order]
-            order.append(min(rest, key=lambda k: costs[order[-1], k]))
-        improved = True
-        while improved:
-            improved = False
-            for i, k in itertools.combinations(range(1, n), 2):
-                turned = order[:i] + order[i : k + 1][::-1] + order[k + 1 :]
-                if _length(turned, costs) < _length(order, costs) - 1e-6:
-                    order, improved = turned, True
-        return order
+        orders = [_tour(costs, start) for start in range(len(cells))]
+        lengths = np.array([_length(order, costs) for order in orders])
+        good = np.flatnonzero(lengths <= SHORT_ENOUGH * lengths.min() + 1e-9)
+        return orders[int(good[int(self._random.integers(len(good)))])]
 
     def _another(self, stops: list[Stop]) -> Stop:
         """A stop to go back to: in another room than the last where there is one, and not one used lately."""
@@ -338,6 +331,23 @@ def _count(room: Room, area_m2: float) -> int:
 
 def _length(order: list[int], costs: Array) -> float:
     return float(sum(costs[a, b] for a, b in itertools.pairwise(order)))
+
+
+def _tour(costs: Array, start: int) -> list[int]:
+    """An order of all places from a given one: the nearest first, then made shorter by turning stretches round."""
+    count = len(costs)
+    order = [start]
+    while len(order) < count:
+        rest = [k for k in range(count) if k not in order]
+        order.append(min(rest, key=lambda k: costs[order[-1], k]))
+    improved = True
+    while improved:
+        improved = False
+        for i, k in itertools.combinations(range(1, count), 2):
+            turned = order[:i] + order[i : k + 1][::-1] + order[k + 1 :]
+            if _length(turned, costs) < _length(order, costs) - 1e-6:
+                order, improved = turned, True
+    return order
 
 
 def _total(turns: tuple[float, ...]) -> float:

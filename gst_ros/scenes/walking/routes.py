@@ -62,6 +62,10 @@ class RouteMap:
         """Length of the best way in metres, with crowded stretches counted longer; infinite where there is none."""
         return float(self._tree(start)[0][self._number(end)])
 
+    def costs(self, start: Cell) -> Array:
+        """Rows x columns, :meth:`cost` of the way from a cell to every other."""
+        return self._tree(start)[0].reshape(self.free.shape)
+
     def route(self, start: Cell, end: Cell) -> Array:
         """The best way between two cells, smoothed.
 

@@ -24,6 +24,7 @@ CELL_M = 0.05
 NEAREST_M = 0.5
 LEAST_PIXELS = 14.0
 """An object's larger side must span so many pixels of an image 640 pixels wide."""
+LINES_AT_ONCE = 20000
 EDGE_DEG = 4.0
 """Objects must be in view by so much more than their centre."""
 
@@ -51,6 +52,9 @@ class Sight:
         self._camera, self._height_m, self._pitch_deg = camera, height_m, pitch_deg
         self._frame, self._opaque = self._raster(place)
         self._centres = np.array([t.centre_m for t in self.things]).reshape(-1, 3)
+        self._own_depth = np.array(
+            [0.5 * min(t.size_m[:2]) + (0.15 if t.mount == "wall" else 0.05) for t in self.things]
+        )
         self._reach = np.array([max(t.size_m) * camera.f_px * 640 / camera.width / LEAST_PIXELS for t in self.things])
 
     def lines(self, points_m: Array) -> NDArray[np.bool_]:
@@ -67,8 +71,10 @@ class Sight:
         elevation = np.degrees(np.arctan2(self._centres[None, :, 2] - self._height_m, np.maximum(distance, 1e-6)))
         half = math.degrees(math.atan(self._camera.height / 2 / self._camera.f_px)) - EDGE_DEG
         seen = (distance > NEAREST_M) & (distance < self._reach) & (np.abs(elevation + self._pitch_deg) < half)
-        for p, k in zip(*np.nonzero(seen), strict=True):
-            seen[p, k] = self._clear(points_m[p], int(k))
+        where, what = np.nonzero(seen)
+        for start in range(0, len(where), LINES_AT_ONCE):
+            p, k = where[start : start + LINES_AT_ONCE], what[start : start + LINES_AT_ONCE]
+            seen[p, k] = self._clear(points_m[p], k)
         return np.asarray(seen)
 
     def bearings_deg(self, points_m: Array) -> Array:
@@ -81,30 +87,28 @@ class Sight:
         """How far from the optical axis an object may be and still count as in view."""
         return math.degrees(math.atan(self._camera.width / 2 / self._camera.f_px)) - EDGE_DEG
 
-    def openness_m(self, point_m: tuple[float, float], yaw_deg: float) -> float:
-        """How far a position looks before it meets a wall, in a heading, metres; at most 20."""
-        far = np.arange(0.0, 20.0, CELL_M)
-        yaw = math.radians(yaw_deg)
-        blocked = self._at(np.array(point_m) + far[:, None] * np.array([math.cos(yaw), math.sin(yaw)]))
-        return float(far[int(np.argmax(blocked))]) if blocked.any() else 20.0
-
-    def _clear(self, point: Array, k: int) -> bool:
-        thing = self.things[k]
-        target = self._centres[k, :2]
-        distance = float(np.linalg.norm(target - point))
+    def _clear(self, points: Array, k: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether nothing stands on the straight lines from N points to the objects ``k``."""
+        targets = self._centres[k, :2]
+        distance = np.linalg.norm(targets - points, axis=1)
         # The object itself, and what it hangs on, does not hide it.
-        stop = distance - 0.5 * min(thing.size_m[:2]) - (0.15 if thing.mount == "wall" else 0.05)
-        count = max(2, int(stop / CELL_M))
-        along = np.linspace(0.0, max(stop, 0.0) / distance, count)
-        hidden = self._at(point + along[:, None] * (target - point), but=k)
-        return not bool(hidden.any())
+        stop = np.maximum(distance - self._own_depth[k], 0.0)
+        counts = np.maximum(2, (stop / CELL_M).astype(np.int64))
+        first = np.cumsum(counts) - counts
+        step = np.arange(int(counts.sum())) - np.repeat(first, counts)
+        along = step * np.repeat(stop / np.maximum(distance, 1e-9) / (counts - 1), counts)
+        line = np.repeat(points, counts, axis=0) + along[:, None] * np.repeat(targets - points, counts, axis=0)
+        found = self._at(line)
+        blocked = (found != 0) & (found != np.repeat(k, counts) + 2)
+        return ~np.logical_or.reduceat(blocked, first)
 
-    def _at(self, points: Array, but: int = -1) -> NDArray[np.bool_]:
+    def _at(self, points: Array) -> NDArray[np.int32]:
+        """What stands at N points: see :meth:`_raster`."""
         cells = np.round(self._frame.pixel(points)).astype(np.int64)
         inside = ((cells >= 0) & (cells < (self._frame.width, self._frame.height))).all(axis=1)
         found = np.zeros(len(points), np.int32)
         found[inside] = self._opaque[cells[inside, 1], cells[inside, 0]]
-        return np.asarray((found != 0) & (found != but + 2))
+        return found
 
     def _raster(self, place: Place) -> tuple[PlanFrame, NDArray[np.int32]]:
         """1 where a wall is, 2 + k where the tall object k stands."""
