@@ -228,6 +228,20 @@ def test_a_damaged_video_is_named_and_counted_wherever_one_looks(tmp_path: Path,
     ]
 
 
+def test_a_run_that_another_evaluation_writes_to_is_refused_before_any_session(tmp_path: Path) -> None:
+    file = make_set(tmp_path / "set", videos=1, questions=1)
+    sessions: list[ScriptedSession] = []
+
+    def second(video: Path) -> Playback:
+        config = EvaluationConfig(questions=str(file), output=str(tmp_path / "run"))
+        with pytest.raises(RunError, match=rf"another process writes to this run \(pid {os.getpid()} .*ROS_DOMAIN_ID"):
+            run_evaluation(config, lambda: sessions.append(ScriptedSession()) or sessions[-1], StopSignals())
+        return playback(video)
+
+    assert run_loop(file, tmp_path / "run", ScriptedSession(play=second)) == 0
+    assert sessions == [] and summary_of(tmp_path / "run")["answered"] == 1
+
+
 def test_limit_may_grow_but_other_settings_may_not_change(tmp_path: Path) -> None:
     file = make_set(tmp_path / "set", questions=4)
     run_loop(file, tmp_path / "run", ScriptedSession(), limit=1)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,9 +19,9 @@ from typing import Any
 
 from gst_ros.bench.metrics import ScoringConfig
 from gst_ros.bench.questions import Question, QuestionSet, Skipped, load_questions
-from gst_ros.bench.records import RunFolder, RunHeader
+from gst_ros.bench.records import LOCK_FILE, RunFolder, RunHeader
 from gst_ros.bench.scoring import record_answer, score_run
-from gst_ros.errors import ConfigError, GstError, MediaError, SessionError
+from gst_ros.errors import ConfigError, GstError, MediaError, RunError, SessionError
 from gst_ros.evaluation.plan import EvaluationConfig, VideoGroup, plan, read_scoring
 from gst_ros.evaluation.progress import Observer, Observers, Progress
 from gst_ros.evaluation.report import finish, print_start, print_stop
@@ -58,6 +60,7 @@ def run_evaluation(
     scoring = read_scoring(config.scoring)
     questions = read_questions(config)
     observer = Observers(observers)
+    refuse_output_in_use(config.output)
     with contextlib.closing(open_session()) as session:
         header = make_header(config, questions, scoring, session, info or {})
         with RunFolder.open(config.output, header, resume=not config.fresh) as run:
@@ -89,6 +92,33 @@ def read_questions(config: EvaluationConfig) -> QuestionSet:
     if config.limit:
         questions = dataclasses.replace(questions, questions=questions.questions[: config.limit])
     return questions
+
+
+def refuse_output_in_use(output: str) -> None:
+    """Say at once that another evaluation writes there, before the two get into each other's way over ROS.
+
+    It is an early look only: :meth:`RunFolder.open` takes the lock.
+
+    Raises:
+        RunError: Another process writes to this run.
+    """
+    try:
+        handle = os.open(Path(output) / LOCK_FILE, os.O_RDONLY)
+    except OSError:
+        return  # not there yet; anything else is for RunFolder.open to say
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        owner = os.pread(handle, 200, 0).decode("ascii", "replace").strip()
+        raise RunError(
+            f"another process writes to this run ({owner or 'unknown'})",
+            file=output,
+            remedy="wait for it, or choose another --output; beside it, also another ROS_DOMAIN_ID",
+        ) from error
+    except OSError:
+        return  # a file system without locks
+    finally:
+        os.close(handle)
 
 
 def make_header(
