@@ -255,7 +255,7 @@ def test_a_node_that_falls_silent_during_playback_is_named(system: FakeSystem, c
 
 
 def test_a_node_that_vanishes_is_named(system: FakeSystem, connect) -> None:
-    session = connect()
+    session = connect(node_grace_s=0.0)
     session.forget()
 
     def vanish() -> None:
@@ -266,6 +266,52 @@ def test_a_node_that_vanishes_is_named(system: FakeSystem, connect) -> None:
     system.after_play = vanish
     with pytest.raises(SessionError, match="node spatial_reasoning is gone"):
         session.play(VIDEO, ignore)
+
+
+class Absence:
+    """Makes services of a node look vanished, as those of a suspended process do, and counts the looks."""
+
+    def __init__(self, session: RosSession, monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
+        self.looks_left = looks
+        client = session._memory.clients[0]
+        there = client.service_is_ready
+
+        def look() -> bool:
+            self.looks_left -= 1
+            return bool(self.looks_left < 0 and there())
+
+        monkeypatch.setattr(client, "service_is_ready", look)
+
+
+def test_a_node_that_comes_back_in_its_grace_period_is_asked_again(
+    system: FakeSystem, connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = connect(node_grace_s=60.0)
+    session.forget()
+    absence = Absence(session, monkeypatch, looks=3)
+    system.answer_after_s = 4.0
+    assert session.ask(Query("u", "ed_v")).text == "C"
+    assert absence.looks_left < 0
+    assert [question.uid for question in system.questions] == ["u", "u"], "the first answer may have been lost"
+
+
+def test_a_video_in_which_a_node_was_away_is_played_again(
+    system: FakeSystem, connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = connect(node_grace_s=60.0)
+    playbacks: list[str] = []
+
+    def play() -> None:
+        playbacks.append(system.player_status.clip_id)
+        if len(playbacks) == 1:
+            system.play(5, 3, state=PlayerStatus.PLAYING, frames_unacknowledged=2)
+            Absence(session, monkeypatch, looks=2)
+        else:
+            system.finish()
+
+    system.after_play = play
+    assert session.play(VIDEO, ignore).lossless
+    assert len(set(playbacks)) == 2
 
 
 def test_a_camera_slower_than_every_time_out_is_not_taken_for_a_dead_one(system: FakeSystem, connect) -> None:

@@ -28,11 +28,18 @@ class EvaluationConfig(Settings):
     limit: int = setting(0, "Ask only the first so many questions; 0 for all.", low=0)
     scoring: str = setting("", "Scoring file (as config/bench.yaml); empty for the package's own.")
     mode: str = setting("lockstep", "How videos are played.", choices=("lockstep", "realtime"))
-    rate: float = setting(1.0, "Speed of playback in realtime mode.", unit="media s per s", above=0.0)
+    rate: float = setting(1.0, "Speed of playback in realtime mode.", unit="media s per s", above=0.0, high=1000.0)
     start_timeout_s: float = setting(60.0, "How long the other nodes may take to appear.", unit="s", above=0.0)
     service_timeout_s: float = setting(30.0, "How long a service other than answering may take.", unit="s", above=0.0)
     silence_timeout_s: float = setting(
         30.0, "A node whose status is not heard for so long is taken for dead.", unit="s", above=0.0
+    )
+    node_grace_s: float = setting(
+        20.0,
+        "A node whose services have vanished may come back for so long: it was suspended, or the machine was. "
+        "The death of a process is noticed at once by who started it.",
+        unit="s",
+        low=0.0,
     )
     stall_timeout_s: float = setting(
         600.0, "A playback in lockstep in which no frame moves for so long is given up.", unit="s", above=0.0

@@ -32,6 +32,11 @@ from gst_ros.reasoning.engine import ReasoningConfig
 IMAGE_TOPIC = "camera/image_raw"
 _SETTLE_S = 1.0
 _STABLE_S = 0.5
+_MOST_PLAYBACKS = 3
+
+
+class _InterruptedError(Exception):
+    """A node was away during a playback."""
 
 
 class RosSession:
@@ -46,7 +51,7 @@ class RosSession:
         self._node = node
         self._config = config
         self._clip_id = ""
-        self._watch = SystemWatch(node, config.silence_timeout_s)
+        self._watch = SystemWatch(node, config.silence_timeout_s, config.node_grace_s)
         self._player = Peer(self._watch, CAMERA_PLAYER, PlayerStatus)
         self._load = self._player.client(LoadClip, "load")
         self._play = self._player.client(Trigger, "play")
@@ -90,10 +95,30 @@ class RosSession:
     def play(self, video: Path, progress: ProgressCallback) -> Playback:
         """Reset the memory and play one video into it from start to end.
 
+        Frames that were on the way while a node was suspended may be lost: then the video is played again.
+
         Raises:
             MediaError: The player cannot read the video.
-            SessionError: A node died or did not answer.
+            SessionError: A node died or did not answer, or was suspended in every playback.
         """
+        for _ in range(_MOST_PLAYBACKS):
+            returns = self._returns()
+            try:
+                playback = self._play_once(video, progress)
+            except _InterruptedError:
+                continue
+            if self._returns() == returns or playback.lossless:
+                return playback
+        raise SessionError(
+            f"a node was suspended in each of {_MOST_PLAYBACKS} playbacks",
+            file=video,
+            remedy="is the machine overloaded?",
+        )
+
+    def _returns(self) -> int:
+        return self._player.returns + self._memory.returns
+
+    def _play_once(self, video: Path, progress: ProgressCallback) -> Playback:
         started = time.monotonic()
         self._begin(video.name)
         loaded = self._call(
@@ -175,10 +200,14 @@ class RosSession:
         moved_at = time.monotonic()
         moved = (-1, -1)
         ours = False  # whether the player's status has named our clip yet
-        taken_over = stalled = False
+        taken_over = stalled = interrupted = False
+        returns = self._returns()
 
         def ended() -> bool:
-            nonlocal moved_at, moved, ours, taken_over, stalled
+            nonlocal moved_at, moved, ours, taken_over, stalled, interrupted
+            interrupted = self._returns() != returns
+            if interrupted:
+                return True
             player, memory = self._player.status, self._memory.status
             if player.clip_id != self._clip_id:
                 # At first it may be older than our load, but not for long.
@@ -194,6 +223,8 @@ class RosSession:
             return stalled or player.state in (PlayerStatus.FINISHED, PlayerStatus.FAILED)
 
         self._watch.wait(ended, [self._player, self._memory], f"playing {video}")
+        if interrupted:
+            raise _InterruptedError
         status = self._player.status
         if taken_over:
             raise SessionError(

@@ -40,6 +40,7 @@ class Peer:
         self.heard_at = 0.0
         self.clients: list[Client] = []
         self._watch = watch
+        self.returns = 0  # how often it has come back after it had vanished
         self._missing_since: float | None = None
         watch.node.create_subscription(status_type, f"{name}/status", self._on_status, STATUS_QOS)
 
@@ -58,20 +59,33 @@ class Peer:
             return f"node {self.name} publishes no status"
         return None
 
-    def check_alive(self, silence_timeout_s: float) -> None:
+    def check_alive(self, silence_timeout_s: float, grace_s: float) -> None:
         """Look whether it is still there.
 
+        Args:
+            silence_timeout_s: How long its status may stay away.
+            grace_s: How long its services may stay away.
+
         Raises:
-            SessionError: A service has vanished, or its status has not been heard for too long.
+            SessionError: A service has vanished, or its status has not been heard, for too long.
         """
         now = time.monotonic()
         gone = next((client.service_name for client in self.clients if not client.service_is_ready()), None)
         if gone is None:
+            if self._missing_since is not None:
+                self.returns += 1
+                self._watch.node.get_logger().warning(
+                    f"node {self.name} is back after {now - self._missing_since:.0f} s; what was lost meanwhile is"
+                    " asked for again"
+                )
             self._missing_since = None
         elif self._missing_since is None:
-            self._missing_since = now  # once may be a hiccup of discovery
-        elif now - self._missing_since >= LOOK_PERIOD_S:
-            raise SessionError(f"node {self.name} is gone: its service {gone} has vanished")
+            self._missing_since = now
+        elif now - self._missing_since >= max(grace_s, LOOK_PERIOD_S):  # one look may be a hiccup of discovery
+            raise SessionError(
+                f"node {self.name} is gone: its service {gone} has vanished",
+                remedy="it died, or was suspended for longer than node_grace_s",
+            )
         silence_s = now - self.heard_at
         if silence_s > silence_timeout_s:
             raise SessionError(
@@ -91,13 +105,15 @@ class SystemWatch:
     Args:
         node: The node to speak through.
         silence_timeout_s: How long a peer's status may stay away.
+        grace_s: How long a peer's services may stay away.
     """
 
-    def __init__(self, node: Node, silence_timeout_s: float) -> None:
+    def __init__(self, node: Node, silence_timeout_s: float, grace_s: float = 0.0) -> None:
         self.node = node
         self._changed = threading.Condition()
         self._news = 0  # counts notifications
         self._silence_timeout_s = silence_timeout_s
+        self._grace_s = grace_s
         self._failure: BaseException | None = None
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
@@ -172,20 +188,34 @@ class SystemWatch:
             if now >= next_look:
                 next_look = now + LOOK_PERIOD_S
                 for peer in peers:
-                    peer.check_alive(self._silence_timeout_s)
+                    peer.check_alive(self._silence_timeout_s, self._grace_s)
             if now >= deadline:
                 raise SessionError(f"{what} took more than {timeout_s:g} s")
 
     def call(self, peer: Peer, client: Client, request: Any, timeout_s: float) -> Any:
-        """Call a service and wait for its answer.
+        """Call a service and wait for its answer; ask again when the peer was away meanwhile.
 
         Raises:
             SessionError: The peer died or fell silent, or there is no answer in time.
         """
-        future = client.call_async(request)
-        future.add_done_callback(lambda _: self.notify())
+
+        def send() -> Any:
+            sent = client.call_async(request)
+            sent.add_done_callback(lambda _: self.notify())
+            return sent
+
+        future, returns = send(), peer.returns
+
+        def answered() -> bool:
+            nonlocal future, returns
+            if not future.done() and peer.returns != returns:
+                # Request or answer may have been lost while middleware took the peer for dead.
+                client.remove_pending_request(future)
+                future, returns = send(), peer.returns
+            return bool(future.done())
+
         try:
-            self.wait(future.done, [peer], f"service {client.service_name} of node {peer.name}", timeout_s)
+            self.wait(answered, [peer], f"service {client.service_name} of node {peer.name}", timeout_s)
         except BaseException:
             client.remove_pending_request(future)
             raise
@@ -235,4 +265,7 @@ class SystemWatch:
 
 def _domain_remedy() -> str:
     domain = os.environ.get("ROS_DOMAIN_ID", "0")
-    return f"look with 'ros2 node list' on ROS domain {domain}, or choose another one with ROS_DOMAIN_ID"
+    return (
+        f"does another evaluation or camera run on ROS domain {domain}? Wait for its end, or set ROS_DOMAIN_ID to"
+        " another number; 'ros2 node list' shows who is there"
+    )
