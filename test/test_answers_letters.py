@@ -173,3 +173,69 @@ def test_number_of_options() -> None:
     assert parse_answer(TASK, "Answer: (I)", options=9).value == "I"
     with pytest.raises(ValueError, match="options"):
         parse_answer(TASK, "A", options=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ('{"A": 0.1, "B": 0.2, "C": 0.6, "D": 0.1}', "C"),
+        ("A - 10%\nB - 20%\nC - 65%\nD - 5%", "C"),
+        ("A (score: 3)\nB (score: 2)\nC (score: 9)\nD (score: 1)", "C"),
+        ("A. no\nB. no\nC. yes\nD. no", "C"),
+        ("Answer:\nA. no\nB. no\nC. yes\nD. no", "C"),
+        ("A: true, B: false", "A"),
+        ('{"answer": "D", "scores": {"A": 0.1, "B": 0.9}}', "D"),  # what is announced wins
+        ("A: 10%\nB: 70%\nSo the answer is C", "C"),
+        ("A: 0.5, B: 0.5", None),
+        ("A: 3\nB: 9", None),  # what of them?
+        ("Error of A: 0.1, B: 0.7", None),
+        ("A. yes\nB. yes\nC. no", None),
+        ("A. no\nB. no", None),
+        ("A: 0.2, B: yes", None),
+        ("A: 10%, B: 20%, A: 60%", None),
+    ],
+)
+def test_lists_of_scores_give_the_single_best_option(text: str, letter: str | None) -> None:
+    result = parse_answer(TASK, text)
+    assert result.value == letter, result
+    assert letter is not None or result.note
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The wrong answer is A.", "The worst answer is D.", "The incorrect option is B.", "I doubt D is correct",
+        "It is doubtful that D is the answer", "It is unlikely that D is the answer", "Nobody would choose D",
+        "Why choose D? The hall is on the other side.", "One might choose D, but the hall is missing",
+        "You may be tempted to choose D", "At first I chose D", "Answer: anything but D", "Anything but D",
+        "The second best answer is D.", '{"answer": null, "guess": "D"}', "D seems right at first glance, but",
+        "D has the right layout but the wrong door.", "D looks correct except for the hall.",
+    ],
+)  # fmt: skip
+def test_rejected_tentative_and_half_praised_letters_are_no_answer(text: str) -> None:
+    result = parse_answer(TASK, text)
+    assert result.value is None, result
+    assert result.note
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The best answer is B. The second best answer is A.", "The second best answer is A. The best answer is B.",
+        "My first choice is B, my second choice is D", "I would choose B; D would be my second choice",
+        "I would say C... Hmm, no. The hall turns left, so B.",
+        "The answer is C. However, on reflection, the bath in C is misplaced. B has it right.",
+        "Answer: B. Actually the hall is on the left.", "I originally chose A; now I choose B",
+        "A naive observer would pick A; a careful one, B.", "A is closest but has the wrong door; B is correct.",
+        "A looks correct except for the kitchen, B looks correct.", "There is no doubt: B", "Answer: B instead of A",
+        "La respuesta correcta es la B", "Die richtige Antwort ist B.", "La réponse est B",
+        "B matches best, although the door differs",
+    ],
+)  # fmt: skip
+def test_the_letter_that_stands_in_the_end_is_read(text: str) -> None:
+    assert parse_answer(TASK, text).value == "B"
+
+
+def test_a_letter_that_may_be_taken_back_is_ambiguous() -> None:
+    for text in ("Answer: C. Wait, A shows the hall too.", "The answer is C. Hmm, C is wrong."):
+        assert parse_answer(TASK, text).status == "ambiguous", text

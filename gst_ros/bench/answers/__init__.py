@@ -1,8 +1,8 @@
 """From what a model wrote to a value: ``parse_answer``; and from a question's own answer: ``parse_truth``.
 
 - ``reading``: the order in which an answer is looked for (thinking, explicit answers, refusals, last line, prose).
-- ``letters``, ``quantities`` (with ``numbers`` and ``surroundings``), ``points``: what an answer of each kind looks
-  like.
+- ``letters`` (with ``letter_patterns`` and ``option_scores``), ``quantities`` (with ``numbers`` and ``surroundings``),
+  ``points``: what an answer of each kind looks like.
 - ``text``: plain text from anything a prediction may be.
 - ``truth``: the strict reading of question files.
 - ``parsed``: the result.

@@ -22,7 +22,8 @@ BARE = re.compile(
 )
 HEADING = re.compile(rf"{NOUN} ?{OPEN}[A-Z]{SHUT}", re.I)
 LEAD = re.compile(
-    rf"(?:(?:definitely|probably|likely|clearly|most likely|either|both|the|is|be)(?: |$)){{0,2}}"
+    rf"(?:(?:definitely|probably|likely|clearly|most likely|either|both|the|is|be|la|el|die|der|das|le|l'"
+    r"|opci[oó]n)(?: |$)){0,2}"
     rf"(?:{NOUN} ?:? ?)?({OPEN})([A-Za-z])({SHUT})(?![\w'&]|-\w|\.\w)",
     re.I,
 )
@@ -57,7 +58,11 @@ FILL = (
 NOT_BEFORE = re.compile(
     r"(?:\bnot|n't|\bnever|\bneither|\bnor|\brul(?:e|es|ed|ing) out|\beliminat\w{1,4}|\bexclud\w{1,4}|\breject\w{0,3}"
     r"|\bdiscard\w{0,3}|\bdismiss\w{0,3}|\bunlike|\binstead of|\brather than|\bexcept|\bother than|\bthan|\bcannot"
-    r"|\bwrong|\bincorrect|\bunlikely|\bavoid|\bwithout|\bno longer)"
+    r"|\bwrong|\bincorrect|\bavoid|\bwithout(?! a doubt)|\bno longer|\banything but"
+    r"|(?:(?<!no )(?<!a )\bdoubt\w{0,4}|\bunlikely|\bnot (?:true|certain|sure|clear|the case))(?: (?:that|if|whether))?"
+    r"|\b(?:nobody|no one|no-one|who|why|hardly anyone)(?: (?:would|should|could|will|did|else))?"
+    r"|\b(?:wrong|worst|incorrect|false|least \w{1,12}|worse) (?:one|option|answer|choice|match|image)"
+    r"(?: is| would be)?)"
     rf"(?: (?:choose|pick|select|match|fit|say|think|it's|it is|go with))?{FILL}{{0,3}} ?{OPEN}\Z",
     re.I,
 )
@@ -101,6 +106,7 @@ PRAISED_AFTER = re.compile(
     r"|perfectly|single|best|most|more) ){0,4}"
     r"(?:correct|right(?! next| of| behind| side| at| in| hand)|best|better|closest|answer|match(?:es)?|true"
     r"|one that (?:fits|matches)|consistent|winner|choice"
+    r"|has it right|gets it right|has everything right"
     r"|same|identical|fits?|corresponds|aligns|agrees|✓|✔|✅)"
     rf"|{SHUT} (?:shows|has|depicts|displays) (?:exactly )?(?:the |a )?(?:same|identical|matching|correct)"
     r" (?:layout|scene|path|plan|structure|map|trajectory|route|shape|floor)",
@@ -109,6 +115,28 @@ PRAISED_AFTER = re.compile(
 CLAUSE_END = re.compile(r"[.!?;\n]|,? (?:because|since|while|whereas|but|although|though|as) |, ")
 END_OF_TEXT = re.compile(rf"{SHUT}[.!]?\s?{SHUT}$")
 LIST_ITEM = re.compile(rf"\n(?:{NOUN} )?\(?([A-Z])[.):]", re.I)
+# A choice that is no longer, or not really, made; and the second of a ranking.
+TENTATIVE_BEFORE = re.compile(
+    r"\b(?:(?:one|you|people|someone|some|many|an? \w{1,12} (?:observer|viewer|person|reader))"
+    r" (?:might|may|could|would)"
+    r"|tempt\w{1,4} to|at first|first,? i|initially|i (?:first|initially|originally)|originally|at first glance,?"
+    r"|my (?:first|initial) (?:thought|guess|impression)(?: was)?|previously)"
+    rf"(?: (?:i|we|be|to|say|choose|chose|pick|picked|select|selected|guess|guessed|think|thought|go|went|went with"
+    rf"|prefer|it|was|is|that|with|for)){{0,5}}{FILL}{{0,3}} ?{OPEN}\Z",
+    re.I,
+)
+RANKED_BEFORE = re.compile(
+    r"\b(?:second|2nd|third|3rd|fourth|4th|next|runner-up|alternatively|alternative|backup|fallback)\b[^.,;\n]{0,24}\Z",
+    re.I,
+)
+# What takes praise back within its sentence ("the correct layout but the wrong bedroom").
+TAKEN_BACK = re.compile(
+    r"[^.!?;\n]{0,80}?(?:\bbut\b|\bexcept\b|\bapart from\b|\baside from\b|\bhowever\b|\bat first\b|\byet\b"
+    r"|\bonly partly\b|\bsave for\b)",
+    re.I,
+)
 REVISION = re.compile(
-    r"\b(?:wait|actually|correction|on second thought|no,|let me re|reconsider|hmm|instead|rather)", re.I
+    r"\b(?:wait|actually|correction|on second thought|no,|let me re|reconsider|hmm|instead(?! of)|rather(?! than)"
+    r"|on (?:closer )?(?:reflection|inspection)|scratch that|let me double)",
+    re.I,
 )

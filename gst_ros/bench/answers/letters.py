@@ -7,6 +7,10 @@ A letter counts when it is given as the answer, not when it is only talked about
 - *chosen*: "so B", "must be B", "I choose B", "not A but B";
 - *praised*: "B matches best", "B is correct"; it counts when no other letter is praised.
 
+A list that scores every option gives its single best one (:mod:`gst_ros.bench.answers.option_scores`). Praise that the
+sentence takes back ("the correct layout but…"), what "one might choose" and a second choice do not count, and a letter
+that is taken back ("C... Hmm, no. So B.") gives way to the later one.
+
 A letter that a refutation names ("not A", "A is wrong", "rule out A and C") is no answer, and so is an article
 ("A red path…", "I think…"), a point ("from A to B") or a letter in a word. Letters named together ("A or B") are
 ambiguous. That three options are refuted does not make the fourth an answer. In brackets, quotes or after "option",
@@ -20,6 +24,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gst_ros.bench.answers import letter_patterns as p
+from gst_ros.bench.answers.option_scores import option_scores
 from gst_ros.bench.answers.parsed import AnswerValue, ParsedAnswer, ambiguous, parsed, unparsed
 from gst_ros.bench.answers.text import Statement, statements
 
@@ -72,7 +77,10 @@ class LetterReader:
         """The letter right after a marker, else the one that the following text chooses."""
         lead = p.LEAD.match(text)
         if lead is not None and self._is_letter_not_word(text, lead) and not self._opens_a_list(text, lead):
-            return self._leading_group(text, lead)
+            return self._unless_revised(text, lead.end(), self._leading_group(text, lead))
+        scores = option_scores(text, self._allowed)
+        if scores is not None and not text[: scores[1]].strip(" \n"):
+            return scores[0]
         first_line = text.split("\n", 1)[0]
         for part in (first_line, text) if first_line != text else (text,):
             result = self.body(part, statements(part))
@@ -85,6 +93,11 @@ class LetterReader:
         whole = self.bare(text)
         if whole is not None:
             return whole
+        scores = option_scores(text, self._allowed)
+        if scores is not None:
+            rest = text[scores[2] :].lstrip(" \n.,;:)}]\"'%")
+            said_after = self.body(rest, statements(rest)) if rest else None
+            return said_after if said_after is not None and said_after.value is not None else scores[0]
         mentions = self._mentions(text)
         bare = [result for s in said if (result := self.bare(s.text)) is not None and result.value is not None]
         bare_letters = {result.value for result in bare}
@@ -109,6 +122,22 @@ class LetterReader:
             if not self.is_heading(said[-1].text) or len(named) == 1:
                 return bare[-1]
         return self._praised_or_named(text, mentions)
+
+    def _unless_revised(self, text: str, end: int, result: ParsedAnswer) -> ParsedAnswer:
+        """The letter at the head, unless what follows takes it back ("C... Hmm, no. So B.")."""
+        turn = p.REVISION.search(text, end)
+        if turn is None or result.value is None:
+            return result
+        rest = text[turn.end() :].lstrip(" ,.:;!?")
+        later = self.body(rest, statements(rest)) if rest else None
+        if later is not None and later.value is not None:
+            return later
+        mentions = self._mentions(rest)
+        others = {letter for m in mentions if m.verdict != "refuted" for letter in m.letters} - {result.value}
+        denied = any(m.verdict == "refuted" and result.value in m.letters for m in mentions)
+        if (later is not None and later.status == "ambiguous") or denied or others:
+            return ambiguous("the letter that is given first may be taken back", text[:end][:80])
+        return result
 
     def _is_letter_not_word(self, text: str, lead: re.Match[str]) -> bool:
         """Whether a leading letter is an answer and no article."""
@@ -218,6 +247,8 @@ class LetterReader:
             return "refuted"
         if p.NOT_BEFORE.search(before):
             return "refuted"
+        if p.TENTATIVE_BEFORE.search(before) or p.RANKED_BEFORE.search(before):
+            return "named"
         if p.BUT_BEFORE.search(before) and not clause.strip(")]}\"' "):
             return "chosen"
         negative = re.search(rf"\b{p.NEGATIVE}", clause) is not None
@@ -233,7 +264,7 @@ class LetterReader:
                 return "chosen"
         if ends and (p.COLON_BEFORE.search(before) or re.search(r"[,;—(] ?[(\"']?\Z", before)):
             return "chosen"
-        if p.PRAISED_AFTER.match(after) and not negative:
+        if p.PRAISED_AFTER.match(after) and not negative and not p.TAKEN_BACK.match(after):
             return "praised"
         subject = (
             previous is not None and mention.start - previous.end < 40 and "." not in text[previous.end : mention.start]

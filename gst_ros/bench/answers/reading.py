@@ -31,11 +31,19 @@ from gst_ros.bench.answers.parsed import ParsedAnswer, ambiguous, unparsed
 from gst_ros.bench.answers.text import Statement, normalise, split_thoughts, statements, to_text
 
 _KIND = "(?:final|correct|best|right|predicted|estimated|selected|chosen|overall|likely|closest|most likely|my)"
-_VERB = r"(?:is|was|would be|will be|must be|should be|seems to be|appears to be|remains|→)(?![a-z])"
+_VERB = r"(?:is|es|ist|est|lautet|was|would be|will be|must be|should be|seems to be|appears to be|remains|→)(?![a-z])"
 _CONDITION = re.compile(
     r"\b(?:if|whether|suppose|supposing|assume|assuming|unless)(?: [\w']{1,12}){0,2} ?$|\bwhich ?$",
     re.I,
 )
+# "The second best answer is", "the wrong answer is" and "it is doubtful that … is the answer" announce none either.
+_NOT_A_MARKER = re.compile(
+    r"\b(?:(?:second|2nd|third|3rd|next|wrong|worst|incorrect|false|bad|poor|least \w{1,12}|alternative|previous"
+    r"|initial)[- ]"
+    r"|nobody (?:would )?|(?:doubtful|unlikely|not true|not clear|unclear) (?:that|if|whether) (?:the )?)\Z",
+    re.I,
+)
+_NULL = re.compile(r"(?:null|none|\"\"|'') ?(?:[,}\n]|\Z)", re.I)
 _REFUSAL = re.compile(
     r"\b(?:can'?t|can not|cannot|could not|couldn'?t|unable to|not able to|impossible to|not possible to|no way to"
     r"|don'?t|do not|didn'?t|won'?t|will not|refuse to|decline to|not to)\b[^.\n]{0,40}?"
@@ -85,6 +93,7 @@ def _markers(json_keys: tuple[str, ...]) -> re.Pattern[str]:
         rf"(?:(?:{_KIND} ){{0,2}}(?:answer|ans|prediction|conclusion|guess|estimate|antwort|réponse|respuesta|ответ)"
         # "each option:" opens a list; "the best option:" and "Option:" on a line of its own announce an answer.
         rf"|(?:(?:{_KIND} ){{1,2}}|(?<![^\n]))(?:option|choice|solution|result))"
+        r"(?: (?:correcta|final|correcte|finale))?"
         r"(?: (?:letter|option|choice|here|to (?:the|this) question|for (?:the|this) question|of mine)){0,2}"
         # "The answer in cm is", "Answer (degrees):"
         r"(?: ?[,(]? ?(?:in )?(?:deg(?:ree)?s?|°|[cm]?m|ft|feet|inches|(?:centi|milli)?met(?:er|re)s)[,)]?)?"
@@ -188,6 +197,8 @@ def _read_markers(text: str, reader: Reader) -> ParsedAnswer | None:
         for part in reversed(parts):
             if not part:
                 continue
+            if _NULL.match(part):
+                return unparsed("the answer is empty", part[:80])
             result = reader.final(part)
             first = statements(part)[0].text
             if refuses(first) and not _comes_first(result, first):
@@ -221,6 +232,7 @@ def _announced(text: str, reader: Reader) -> list[str]:
         match
         for match in _markers(reader.json_keys).finditer(text)
         if not _CONDITION.search(text[max(0, match.start() - 40) : match.start()])
+        and not _NOT_A_MARKER.search(text[max(0, match.start() - 40) : match.start()])
     ]
     return [
         text[match.end() : following.start() if following else len(text)].strip()
