@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -193,3 +194,53 @@ def test_parameters_that_only_nodes_understand_are_named(tmp_path: Path, capsys)
     options = ("--questions", file, "--output", tmp_path / "run", "--params", params)
     code, _, err = gst("eval", "--no-ros", *options, capsys=capsys)
     assert code == 0 and "mean nothing: image_transport, use_sim_time" in err
+
+
+# --- where the output goes ---
+
+NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("results") / "ed_v.json"
+    file.write_text(json.dumps([{"uid": str(n), "task": "ed_v", "gt": "90", "pred": "90"} for n in range(3)]))
+    return file
+
+
+def gst_process(
+    *arguments: object, stdout: Any = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gst_ros.cli.main", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2]), **environment},
+        stdout=stdout, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", timeout=120, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("command", ["score", "leaderboard"])
+def test_an_encoding_without_our_letters(results: Path, command: str, encoding: str) -> None:
+    done = gst_process(command, results, PYTHONIOENCODING=encoding)
+    assert done.returncode == 0 and done.stderr == ""
+    assert "100.00" in done.stdout
+
+
+@NEEDS_FULL
+@pytest.mark.parametrize("arguments", [["score"], ["score", "--json"], ["leaderboard"]])
+def test_output_that_cannot_be_written_is_one_line(results: Path, arguments: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = gst_process(*arguments, results, stdout=full)
+    assert done.returncode == 3
+    assert done.stderr.startswith("gst: error: ") and "No space left" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["score"], ["score", "--json"], ["leaderboard"]])
+def test_a_reader_that_has_gone_is_no_error(results: Path, arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = gst_process(*arguments, results, stdout=writer)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

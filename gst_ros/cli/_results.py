@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from gst_ros.errors import ConfigError
 
 if TYPE_CHECKING:
     from gst_ros.bench.metrics import ScoringConfig
-    from gst_ros.bench.records import RunData
+    from gst_ros.bench.records import AnswerRecord, RunData
     from gst_ros.bench.run_score import RunScore
 
 
@@ -50,7 +50,7 @@ def load_results(path: Path, scoring_file: Path | None, settings: Sequence[str])
     from gst_ros.bench.official import read_official
     from gst_ros.bench.records import is_run, read_run
     from gst_ros.bench.run_data import RECORDS_FILE
-    from gst_ros.bench.scoring import score_records, score_run
+    from gst_ros.bench.scoring import score_records
 
     if path.name == RECORDS_FILE and is_run(path.parent):
         path = path.parent
@@ -68,10 +68,18 @@ def load_results(path: Path, scoring_file: Path | None, settings: Sequence[str])
     config = ScoringConfig.from_mapping(values, "--set" if overrides else source)
     if run is not None:
         name = str(run.header.answerer.get("name") or path.resolve().name)
-        return Results(name, score_run(run, config), config, run.videos, run)
+        score = score_records(_with_progress(run.answers), run.skipped, config)
+        return Results(name, score, config, run.videos, run)
     official = read_official(path)
-    score = score_records(official.records.values(), official.skipped, config)
+    score = score_records(_with_progress(official.records), official.skipped, config)
     return Results(_model_name(path), score, config, [], None)
+
+
+def _with_progress(records: Mapping[str, AnswerRecord]) -> Iterable[AnswerRecord]:
+    """The records, with a bar for those who wait at a terminal for more than a moment."""
+    from tqdm import tqdm
+
+    return tqdm(records.values(), desc="scoring", unit=" answers", disable=None, delay=2.0, leave=False)
 
 
 def _model_name(path: Path) -> str:

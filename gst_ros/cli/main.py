@@ -1,13 +1,16 @@
 """The ``gst`` command group: lazy subcommands, one-line errors, exit codes.
 
 Exit codes: 0 fine; 1 a defect of ours (with its traceback); 2 bad input or configuration; 3 the machinery
-failed or a run is incomplete; 130 on Ctrl-C.
+failed (a full disk, a device that gives errors) or a run is incomplete; 130 on Ctrl-C; 141, in silence, when the
+reader of a pipe has gone (``gst score RUN | head -1``), as a shell has it for every other program.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -18,7 +21,9 @@ import click
 from gst_ros import __version__
 from gst_ros.errors import GstError
 
+EXIT_MACHINERY = 3
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
 
 
 class LazyGroup(click.Group):
@@ -83,6 +88,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: The words after ``gst``; those of this process when None.
     """
+    _write_any_text()
+    try:
+        code = _run(arguments)
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()  # here, and not at the end of Python, where an error could not be told
+    except BrokenPipeError:
+        _discard_output()
+        return EXIT_BROKEN_PIPE
+    except OSError as error:
+        _discard_output()
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"gst: error: {where}the system reports: {error.strerror or error} (what was recorded is kept)")
+        return EXIT_MACHINERY
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         # Commands return their exit code, or None for 0; click itself hands back the code of ctx.exit().
         result = gst.main(args=None if arguments is None else list(arguments), prog_name="gst", standalone_mode=False)
@@ -92,12 +115,40 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Abort:  # what click makes of Ctrl-C
         click.echo("gst: interrupted", err=True)
         return EXIT_INTERRUPTED
+    except SystemExit as error:
+        # Only click and rich do that, when a pipe breaks, and with the code that means a defect here.
+        if error.code == 1:
+            raise BrokenPipeError from error
+        raise
     except click.ClickException as error:
         command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "gst"
         problem = " ".join(error.format_message().split()).rstrip(".")
         click.echo(f"gst: error: {problem}; see '{command} --help'", err=True)
         return error.exit_code
     return result if isinstance(result, int) else 0
+
+
+def _write_any_text() -> None:
+    """Let no letter that the terminal's encoding lacks end a command: it becomes a question mark."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def _discard_output() -> None:
+    """Point standard output to nowhere, so that Python does not try once more as it ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, sys.stdout.fileno())
+        finally:
+            os.close(nowhere)
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError):
+        click.echo(line, err=True)
 
 
 def main() -> NoReturn:
