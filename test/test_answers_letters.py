@@ -210,6 +210,8 @@ def test_lists_of_scores_give_the_single_best_option(text: str, letter: str | No
         "You may be tempted to choose D", "At first I chose D", "Answer: anything but D", "Anything but D",
         "The second best answer is D.", '{"answer": null, "guess": "D"}', "D seems right at first glance, but",
         "D has the right layout but the wrong door.", "D looks correct except for the hall.",
+        "I almost chose D", "The least likely is D", "If I had to eliminate one it would be D", "The trap answer is D",
+        "The obvious choice is D, but it is wrong", "Answer: D, but that is wrong.",
     ],
 )  # fmt: skip
 def test_rejected_tentative_and_half_praised_letters_are_no_answer(text: str) -> None:

@@ -35,6 +35,8 @@ DISTANCE = TASKS["edist_s"]
         ("20'", 6.096),
         ("20 ft 6 in", 6.2484),
         ("The answer in cm is 240.", 2.4),
+        ("240 (cm)", 2.4),
+        ("Distance: 240\nUnit: cm", 2.4),
         ("Answer (in feet): 20", 6.096),
     ],
 )
@@ -71,7 +73,8 @@ def test_unclear_units_are_ambiguous(text: str) -> None:
         '{"direction": "right", "degrees": 70}', '{"degrees": 70, "direction": "right"}',
         '{"side":"right","angle_deg":70}',
         "The sofa is on the right side. The angle is 70 degrees.", "The angle is 70 degrees. It is on the right.",
-        "Right.\n70", "To the right\n\n**70**", "Negative. 70 degrees.", '{"sign": "negative", "angle": 70}',
+        "Right.\n70", "To the right\n\n**70**", "Negative. 70 degrees.",
+        "To my right-hand side: 70", '{"sign": "negative", "angle": 70}',
         "Answer: 70\nThe sofa is on my right.",
     ],
 )  # fmt: skip
@@ -111,7 +114,8 @@ def test_conventions_and_other_rights_change_nothing(text: str) -> None:
     [
         "The wardrobe is 2 m wide.", "The hall is 6 m long. The bed is at its end.", "I moved 7 meters.",
         "I walked 7 meters away from the bed, then turned.", "Move forward 4 m", "The ceiling is 3 m high.",
-        "At 2 m/s for 3 s I walked 6 m", "7 m or more", "7 m or less", "7 meters at most", "7 m max", "2√3 m",
+        "At 2 m/s for 3 s I walked 6 m", "7 m or more", "7 m or less", "7 meters at most", "7 m max",
+        "7 m away at most", "It is 7 m away or more", "2√3 m",
         "The lamp is 3 m away. The bed is 2 m from the lamp.", "3 m to the lamp. 2 m from the lamp to the bed.",
     ],
 )  # fmt: skip

@@ -58,7 +58,9 @@ FILL = (
 NOT_BEFORE = re.compile(
     r"(?:\bnot|n't|\bnever|\bneither|\bnor|\brul(?:e|es|ed|ing) out|\beliminat\w{1,4}|\bexclud\w{1,4}|\breject\w{0,3}"
     r"|\bdiscard\w{0,3}|\bdismiss\w{0,3}|\bunlike|\binstead of|\brather than|\bexcept|\bother than|\bthan|\bcannot"
-    r"|\bwrong|\bincorrect|\bavoid|\bwithout(?! a doubt)|\bno longer|\banything but"
+    r"|\bwrong|\bincorrect|\bavoid|\bwithout(?! a doubt)|\bno longer|\banything but|\bleast \w{1,12}"
+    r"|\b(?:eliminat|exclud|discard)\w{1,4} (?:one|it),? (?:it )?(?:would be|is)"
+    r"|\b(?:trap|opposite) (?:answer|option|choice)"
     r"|(?:(?<!no )(?<!a )\bdoubt\w{0,4}|\bunlikely|\bnot (?:true|certain|sure|clear|the case))(?: (?:that|if|whether))?"
     r"|\b(?:nobody|no one|no-one|who|why|hardly anyone)(?: (?:would|should|could|will|did|else))?"
     r"|\b(?:wrong|worst|incorrect|false|least \w{1,12}|worse) (?:one|option|answer|choice|match|image)"
@@ -72,7 +74,7 @@ NEGATIVE = (
     r"|missing|invalid|mismatch\w{0,5}|contradicts?|never|worse|opposite|✗|✘|❌|×)"
 )
 NOT_AFTER = re.compile(
-    rf"{SHUT} ?(?:,? ?(?:which|that|and|because it|as it|since it) )?(?:[:(—=-] ?)?"
+    rf"{SHUT} ?(?:,? ?(?:which|that|and|because it|as it|since it|but (?:it|that|this)) )?(?:[:(—=-] ?)?"
     r"(?:(?:is|are|was|were|seems?|looks?|appears?|can|could|would|does|do|did|has|have|shows?|depicts?|must|should"
     r"|will|may) ?)?(?:(?:be|to be|also|clearly|definitely|obviously|both|all|probably|a|an|the|very|completely"
     rf"|quite|therefore|thus|just) ){{0,3}}{NEGATIVE}",
@@ -119,7 +121,8 @@ LIST_ITEM = re.compile(rf"\n(?:{NOUN} )?\(?([A-Z])[.):]", re.I)
 TENTATIVE_BEFORE = re.compile(
     r"\b(?:(?:one|you|people|someone|some|many|an? \w{1,12} (?:observer|viewer|person|reader))"
     r" (?:might|may|could|would)"
-    r"|tempt\w{1,4} to|at first|first,? i|initially|i (?:first|initially|originally)|originally|at first glance,?"
+    r"|tempt\w{1,4} to|almost|nearly|at first|first,? i|initially|i (?:first|initially|originally)|originally"
+    r"|at first glance,?"
     r"|my (?:first|initial) (?:thought|guess|impression)(?: was)?|previously)"
     rf"(?: (?:i|we|be|to|say|choose|chose|pick|picked|select|selected|guess|guessed|think|thought|go|went|went with"
     rf"|prefer|it|was|is|that|with|for)){{0,5}}{FILL}{{0,3}} ?{OPEN}\Z",
@@ -128,6 +131,9 @@ TENTATIVE_BEFORE = re.compile(
 RANKED_BEFORE = re.compile(
     r"\b(?:second|2nd|third|3rd|fourth|4th|next|runner-up|alternatively|alternative|backup|fallback)\b[^.,;\n]{0,24}\Z",
     re.I,
+)
+BUT_WRONG_AFTER = re.compile(
+    rf"{SHUT} ?[,;—-]? ?but (?:it|that|this)(?: is|'s| was| would be) (?:wrong|incorrect|false|not)\b", re.I
 )
 # What takes praise back within its sentence ("the correct layout but the wrong bedroom").
 TAKEN_BACK = re.compile(

@@ -77,6 +77,8 @@ class LetterReader:
         """The letter right after a marker, else the one that the following text chooses."""
         lead = p.LEAD.match(text)
         if lead is not None and self._is_letter_not_word(text, lead) and not self._opens_a_list(text, lead):
+            if p.BUT_WRONG_AFTER.match(text[lead.end() : lead.end() + 40]):
+                return unparsed("the letter is taken back", text[: lead.end() + 40])
             return self._unless_revised(text, lead.end(), self._leading_group(text, lead))
         scores = option_scores(text, self._allowed)
         if scores is not None and not text[: scores[1]].strip(" \n"):

@@ -39,6 +39,7 @@ _CONDITION = re.compile(
 # "The second best answer is", "the wrong answer is" and "it is doubtful that … is the answer" announce none either.
 _NOT_A_MARKER = re.compile(
     r"\b(?:(?:second|2nd|third|3rd|next|wrong|worst|incorrect|false|bad|poor|least \w{1,12}|alternative|previous"
+    r"|trap|opposite"
     r"|initial)[- ]"
     r"|nobody (?:would )?|(?:doubtful|unlikely|not true|not clear|unclear) (?:that|if|whether) (?:the )?)\Z",
     re.I,

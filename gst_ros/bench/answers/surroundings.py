@@ -33,7 +33,8 @@ _OTHER_AFTER = re.compile(
     re.I,
 )
 _BOUND_AFTER = re.compile(
-    r" ?,? ?(?:or (?:more|less|further|farther|greater|fewer|over|under|above|below|closer|nearer|beyond|longer"
+    r"(?: away)? ?,? ?(?:or (?:more|less|further|farther|greater|fewer|over|under|above|below|closer|nearer|beyond"
+    r"|longer"
     r"|shorter)"
     r"|at (?:the )?(?:very )?(?:most|least)|and (?:more|up|above|over|beyond)|upwards?"
     r"|(?:max|min)(?:imum)?(?! (?:error|of))|tops)\b",
@@ -61,6 +62,7 @@ _UNIT_LABEL = re.compile(
     r"(?:[)\]\"' ,:=≈~]|is|was|are|that'?s|it'?s|this|that|be|would|equals|about|approximately|roughly|around){0,9}\Z",
     re.I,
 )
+_UNIT_AFTER = re.compile(rf"[\"']? ?[(\[] ?(?:in )?(?:{_UNIT}|(?P<in_>in)) ?[)\]]", re.I)
 _UNIT_FIELD = re.compile(rf"[\"']?\b(?:units?|uom)[\"']? ?[:=] ?[\"']?(?:{_UNIT}|(?P<in_>in))(?![a-z])", re.I)
 _UNIT_LOOSE = re.compile(rf"\b(?:in|using|units?(?: are| is|:)?) (?:{_UNIT})(?![a-z])", re.I)
 
@@ -69,7 +71,7 @@ _SIDE_WORD = re.compile(
     r"|(?P<right>(?:(?<=the )|(?<=my )|(?<=your ))right(?! (?:answer|option|choice|angle))"
     r"|right(?! (?:answer|option|choice|away|now|next|behind|in front|before|after|angles?)\b|-angled?)"
     r"|clockwise|cw))(?![a-z])"
-    r"(?! ?(?:is|=|being|:|are|as|being)? ?\(?(?:positive|negative|\+|-(?!\d)))",
+    r"(?! ?(?:is|=|being|:|are|as|being)? ?\(?(?:positive|negative|\+|-(?![\da-z])))",
     re.I,
 )
 _CONVENTION_BEFORE = re.compile(
@@ -136,6 +138,7 @@ def told_unit(text: str, number: str) -> tuple[str | None, bool]:
         if at < 0:
             break
         label = _UNIT_LABEL.search(text[max(0, at - 48) : at])
+        label = label or _UNIT_AFTER.match(text[at + len(number) : at + len(number) + 24])
         labels.add(_unit_name(label) if label else None)
         at = text.find(number, at + len(number))
     fields = {_unit_name(match) for match in _UNIT_FIELD.finditer(text)}
