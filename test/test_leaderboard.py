@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import statistics
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,17 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from gst_ros.bench.leaderboard import compare, load_leaderboard
-from gst_ros.bench.leaderboard_tables import leaderboard_markdown, leaderboard_notes, leaderboard_table, local_table
+from gst_ros.bench.leaderboard_tables import (
+    leaderboard_markdown,
+    leaderboard_notes,
+    leaderboard_table,
+    leaderboard_tables,
+    local_table,
+    local_tables,
+)
 from gst_ros.bench.records import AnswerRecord, RunFolder, RunHeader
 from gst_ros.bench.run_score import RunScore, TaskScore
+from gst_ros.bench.score_table import print_uncut
 from gst_ros.bench.tasks import TASKS
 from gst_ros.cli import leaderboard as leaderboard_command
 from gst_ros.errors import ConfigError
@@ -162,6 +171,32 @@ def test_local_table_has_the_run_under_global() -> None:
     assert "66.49" in text and "local_image" in text
     mine = next(line for line in text.splitlines() if line.split()[:1] == ["mine"])
     assert mine.split() == ["mine", "50.00", "-", "-", "50.00", "(7/226)", "-", "-"]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 140])
+@pytest.mark.parametrize("answered", [3, None])
+def test_a_narrow_terminal_gets_all_numbers_in_several_tables(width: int, answered: int | None) -> None:
+    comparison = compare(run_score(12.34, **({} if answered is None else {"ed_v": answered})), "mine")
+    console = Console(width=width, record=True, file=io.StringIO())
+    tables = leaderboard_tables(comparison, width)
+    for table in tables:
+        print_uncut(console, table)
+    text = console.export_text()
+    assert not re.search(r"[ │]\d+\.?\d*…", text)
+    mine = [line.split() for line in text.splitlines() if line.split()[-1:] == ["12.34"] or "> mine" in line]
+    assert sum(word.startswith("12.34") for line in mine for word in line) == 1 + len(TASKS)
+    if width >= 40:
+        assert max(map(len, text.splitlines())) <= max(width, 40)
+
+
+def test_local_tables_in_a_narrow_terminal() -> None:
+    comparison = compare(run_score(50.0), "mine")
+    assert len(local_tables(comparison, 140)) == 1
+    console = Console(width=60, record=True, file=io.StringIO())
+    for table in local_tables(comparison, 60):
+        print_uncut(console, table)
+    text = console.export_text()
+    assert "\u2026" not in text and text.count("50.00") == 2 and "66.49" in text
 
 
 # --- the data file and the command ---

@@ -21,6 +21,8 @@ from gst_ros.bench.leaderboard import load_leaderboard
 from gst_ros.bench.metrics import ScoringConfig, angle_score, mra_score, point_score
 from gst_ros.bench.questions import Question, Skipped
 from gst_ros.bench.records import AnswerRecord, RunFolder, RunHeader
+from gst_ros.bench.run_score import RunScore, TaskScore
+from gst_ros.bench.score_table import print_score_table
 from gst_ros.bench.scoring import record_answer, score_records, score_table, skip_reasons, summary
 from gst_ros.bench.tasks import TASKS
 from gst_ros.cli import score as score_command
@@ -307,6 +309,29 @@ def test_table_and_reasons() -> None:
     reasons = skip_reasons(score, limit=10)
     assert reasons[0] == "2 skipped: video v0.mp4 missing" and len(reasons) == 11
     assert reasons[-1] == "2 skipped for 2 more reasons (all are in summary.json)"
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 140])
+@pytest.mark.parametrize("answered", [1, 300_000])
+def test_no_number_is_cut_in_a_narrow_terminal(width: int, answered: int) -> None:
+    tasks = {key: TaskScore(key, 100.0, 10.25, answered, answered, 3, answered) for key in TASKS}
+    skipped = (Skipped("u", None, "gone"),) * 12
+    console = Console(width=width, record=True, file=io.StringIO())
+    print_score_table(console, RunScore(tasks, 100.0, 10.25, 12, skipped))
+    text = console.export_text()
+    assert "…" not in text
+    rows = [line.split() for line in text.splitlines() if "100.00" in line]
+    assert len(rows) == 13
+    counts = ["100.00", "10.25", *map(str, (answered, answered, 3, answered))]
+    assert all(row[-6:] == counts for row in rows[:-1]) and rows[-1][-1] == "12"
+
+
+def test_columns_of_nothing_but_zeros_give_way_in_a_narrow_terminal() -> None:
+    score = score_records([answer("ed_v", "a", "?"), answer("ed_v", "b", "0")])
+    console = Console(width=40, record=True, file=io.StringIO())
+    print_score_table(console, score)
+    head = next(line for line in console.export_text().splitlines() if line.startswith("Task"))
+    assert head.split() == ["Task", "Score", "±", "n", "bad"]
 
 
 def test_summary_has_the_agreed_shape() -> None:

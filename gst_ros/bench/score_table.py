@@ -8,24 +8,58 @@ from gst_ros.bench.run_score import RunScore
 from gst_ros.bench.tasks import TASKS
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 
-def score_table(score: RunScore, title: str = "GST-Bench") -> Table:
+_WIDE = 80
+"""Columns of a terminal from which on every heading is a whole word."""
+
+
+def print_score_table(console: Console, score: RunScore, title: str = "GST-Bench") -> None:
+    """Print the scores at the width of the terminal. No number is ever cut: a table that does not fit sticks out.
+
+    Args:
+        console: Where to.
+        score: The scores.
+        title: The table's title.
+    """
+    table = score_table(score, title, console.width)
+    print_uncut(console, table)
+
+
+def print_uncut(console: Console, table: Table) -> None:
+    """Print a table, wider than the terminal if its least column widths need that, so that no number is cut."""
+    needed = console.measure(table, options=console.options.update(width=1000)).minimum
+    if needed > console.width:
+        table.width = needed
+    console.print(table, crop=False)
+
+
+def score_table(score: RunScore, title: str = "GST-Bench", width: int = _WIDE) -> Table:
     """The scores of a run, one row for each task that it has questions of, and the average.
 
     Args:
         score: The scores.
         title: The table's title.
+        width: Columns that there are; with less than 80, tasks are given by their keys, and headings are short. With
+            less than 50, counts that are zero everywhere are left out.
     """
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    # As narrow as it can be: a terminal of 80 columns must not break it.
+    wide = width >= _WIDE
+    names = ("Answered", "Unparsed", "Failed", "Skipped") if wide else ("n", "bad", "fail", "skip")
+    totals = (score.answered, score.unparsed, score.failed, len(score.skipped))
+    shown = [index for index, total in enumerate(totals) if width >= 50 or index == 0 or total]
+    caption = _caption(score)
+    if not wide:
+        meanings = ("n = answered", "bad = unparsed", "fail = failed", "skip = skipped")
+        caption = "\n".join(filter(None, [", ".join(meanings[index] for index in shown), caption]))
     table = Table(
         title=escape(title),
-        caption=_caption(score),
+        caption=caption,
         title_justify="left",
         caption_justify="left",
         box=box.SIMPLE_HEAD,
@@ -33,8 +67,16 @@ def score_table(score: RunScore, title: str = "GST-Bench") -> Table:
         padding=0,
     )
     table.add_column("Task", no_wrap=True)
-    for name in ("Score", "± s.e.", "Answered", "Unparsed", "Failed", "Skipped"):
-        table.add_column(name, justify="right")
+    for name in ("Score", "± s.e." if wide else "±", *(names[index] for index in shown)):
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+
+    def add(name: str, mean: float | None, error: float | None, counts: tuple[int, ...], style: str = "") -> None:
+        cells = [_number(mean), _number(error), *(str(counts[index]) for index in shown)]
+        # The widest cell is the least width of the column, so that nothing is cut.
+        for column, cell in zip(table.columns, [name, *cells], strict=True):
+            column.min_width = max(column.min_width or 0, len(cell))
+        table.add_row(name, *cells, style=style)
+
     group = ""
     for key, row in score.tasks.items():
         if not (row.answered or row.failed or row.skipped):
@@ -43,11 +85,13 @@ def score_table(score: RunScore, title: str = "GST-Bench") -> Table:
             table.add_section()
         group = TASKS[key].group
         counts = (row.answered, row.unparsed, row.failed, row.skipped)
-        table.add_row(TASKS[key].title, _number(row.score), _number(row.standard_error), *map(str, counts))
+        add(TASKS[key].title if wide else key, row.score, row.standard_error, counts)
     table.add_section()
-    name = "Average" if score.tasks_scored == len(TASKS) else f"Average of {score.tasks_scored} of {len(TASKS)} tasks"
-    counts = (score.answered, score.unparsed, score.failed, len(score.skipped))
-    table.add_row(name, _number(score.average), _number(score.standard_error), *map(str, counts), style="bold")
+    partial = f"Average of {score.tasks_scored} of {len(TASKS)} tasks"
+    if not wide:
+        partial = f"Average {score.tasks_scored}/{len(TASKS)}"
+    name = "Average" if score.tasks_scored == len(TASKS) else partial
+    add(name, score.average, score.standard_error, totals, "bold")
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,10 @@ def command(path: Path, name: str | None, markdown: bool, as_json: bool, local: 
         TABLE_WIDTH,
         leaderboard_markdown,
         leaderboard_notes,
-        leaderboard_table,
-        local_table,
+        leaderboard_tables,
+        local_tables,
     )
+    from gst_ros.bench.score_table import print_uncut
     from gst_ros.cli._results import load_results
 
     if markdown and as_json:
@@ -46,11 +48,16 @@ def command(path: Path, name: str | None, markdown: bool, as_json: bool, local: 
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.width = max(console.width, TABLE_WIDTH)
-    console.print(leaderboard_table(comparison))
+    # Without a terminal nobody has chosen a width.
+    width = console.width if console.is_terminal or "COLUMNS" in os.environ else TABLE_WIDTH
+    tables = leaderboard_tables(comparison, width)
     if local:
-        console.print()
-        console.print(local_table(comparison))
+        tables += local_tables(comparison, width)
+    console.width = width
+    for number, table in enumerate(tables):
+        if number:
+            console.print()
+        print_uncut(console, table)
     console.print()
     for line in leaderboard_notes(comparison):
         console.print(line, markup=False, soft_wrap=True)

@@ -31,7 +31,8 @@ def command(
     be read scores 0.
     """
     from gst_ros.bench.official import NOT_ANSWERED_FILE, export_official
-    from gst_ros.bench.scoring import score_table, skip_reasons, summary
+    from gst_ros.bench.score_table import print_score_table, skip_reasons
+    from gst_ros.bench.scoring import summary
     from gst_ros.cli._results import load_results
     from gst_ros.errors import RunError
 
@@ -45,7 +46,7 @@ def command(
         from rich.console import Console
 
         console = Console(highlight=False)
-        console.print(score_table(results.score, f"GST-Bench, {results.name}"))
+        print_score_table(console, results.score, f"GST-Bench, {results.name}")
         for line in skip_reasons(results.score):
             console.print(line, markup=False, soft_wrap=True)
     if save_dir is not None and results.run is not None:

@@ -11,7 +11,7 @@ from gst_ros.bench.official import export_official
 from gst_ros.bench.questions import QuestionSet
 from gst_ros.bench.records import RunFolder
 from gst_ros.bench.run_score import RunScore, summary
-from gst_ros.bench.score_table import score_table, skip_reasons
+from gst_ros.bench.score_table import print_score_table, skip_reasons
 from gst_ros.bench.scoring import score_run
 from gst_ros.errors import QuestionError, SessionError
 
@@ -91,7 +91,7 @@ def print_score(score: RunScore, run: RunFolder) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.print(score_table(score))
+    print_score_table(console, score)
     videos = summary(score, run.data.videos)
     lines = [
         *skip_reasons(score),
