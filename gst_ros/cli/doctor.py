@@ -57,7 +57,7 @@ def findings_table(findings: list[Finding]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    table.add_column("what was found")
+    table.add_column("what was found", overflow="fold")  # a path or remedy that is cut helps nobody
     for finding in findings:
         # Paths and messages of other programs are shown as they are: brackets in them are no markup.
         found = Text(finding.detail)
