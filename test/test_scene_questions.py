@@ -510,7 +510,7 @@ def test_wrong_paths_are_of_the_true_ones_length_and_can_be_walked(asked: tuple[
             areas.append(int(red.sum()))
             middle = (plan[..., 0] == 0) & red  # the line is wider than the walker's path: it may touch furniture
             assert middle.sum() < 0.25 * red.sum()
-        assert max(areas) < 1.5 * min(areas)
+        assert max(areas) < 2.0 * min(areas)  # a path that curls up covers a part of itself
 
 
 def test_the_local_split_asks_with_less_and_less_to_remember(studio: Any, tmp_path: Path):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gst_ros.scenes.check.geometry import rays
 from gst_ros.scenes.check.report import Check
-from gst_ros.scenes.check.studio import Studio
+from gst_ros.scenes.check.studio import Studio, inner_pixels
 from gst_ros.scenes.place import SceneError
 
 STEP_PX = 5
@@ -55,15 +55,15 @@ def check_rays(studio: Studio, frames: Sequence[tuple[str, int]]) -> Iterator[Ch
         ids, depth = _cast(caster, owner, pose.position_m, directions)
         drawn_ids, drawn_depth = picture.ids[rows, columns], picture.depth_m[rows, columns].astype(np.float64)
         sky = np.isinf(depth) & np.isinf(drawn_depth)
-        error = np.abs(np.where(sky, 0.0, depth) - np.where(sky, 0.0, drawn_depth))
-        close = error <= DEPTH_M + DEPTH_SHARE * np.where(np.isfinite(depth), depth, 0.0)
+        off_m = np.abs(np.where(sky, 0.0, depth) - np.where(sky, 0.0, drawn_depth))
+        close = off_m <= DEPTH_M + DEPTH_SHARE * np.where(np.isfinite(depth), depth, 0.0)
         equal = ids == drawn_ids
         # Of two surfaces in one place the ray and the rasteriser may each take another: look a little deeper.
         doubtful = np.flatnonzero(~equal & close & np.isfinite(depth))
         if len(doubtful):
             start = pose.position_m + directions[doubtful] * (depth[doubtful] - COINCIDENT_M)[:, None]
             equal[doubtful] = _within(caster, owner, start, directions[doubtful], drawn_ids[doubtful])
-        inner = _inner(picture.ids)[rows, columns]
+        inner = inner_pixels(picture.ids)[rows, columns]
         tested += int(inner.sum())
         same_id += int((equal & inner).sum())
         same_depth += int((close & inner).sum())
@@ -111,12 +111,3 @@ def _within(
     found = np.zeros(len(start), bool)
     found[which[near & (owner[faces] == wanted[which])]] = True
     return found
-
-
-def _inner(ids: NDArray[np.uint16]) -> NDArray[np.bool_]:
-    """Pixels whose eight neighbours are all of the same instance."""
-    import cv2
-
-    image = ids.astype(np.float32)  # exact for 16 bits
-    kernel = np.ones((3, 3), np.uint8)
-    return np.asarray(cv2.erode(image, kernel) == cv2.dilate(image, kernel))

@@ -19,7 +19,7 @@ from gst_ros.scenes.rendering.structure import door_leaf, wall_frame
 DOOR_CLEARANCE_M = 0.6
 LEAST_MOVE_M = 1.0
 LEAST_DOOR_MOVE_M = 0.8
-LEAST_FOOTPRINT_M2 = 0.3
+LEAST_FOOTPRINT_M2 = 0.4
 AT_WALL_M = 0.2
 OVERLAP_M2 = 0.02
 TRIES = 60

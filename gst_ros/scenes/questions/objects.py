@@ -124,7 +124,10 @@ def ask_positions(asker: Asker, task: str) -> None:
     combinations = [(target, level) for target in pool for level in PLANS]
 
     def cost(pair: tuple[Target, str]) -> float:
-        return 10.0 * by_target[pair[0].id] + 2.0 * (pair[1] != asker.preferred_plan(task))
+        # Every target once before any is asked for again, on the other plan.
+        if by_target[pair[0].id] > min(by_target[target.id] for target in pool):
+            return math.inf
+        return 2.0 * (pair[1] != asker.preferred_plan(task))
 
     def accept(pair: tuple[Target, str]) -> bool:
         target, level = pair

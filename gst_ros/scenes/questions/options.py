@@ -34,7 +34,7 @@ class QuestionOptions(Settings):
     )
     least_edges: float = setting(0.03, "Share of a query view's pixels that lie on edges.", low=0.0, high=1.0)
     least_objects: int = setting(3, "Objects that a query view shows.", low=0)
-    least_objects_share: float = setting(0.03, "Share of a query view that shows objects.", low=0.0, high=1.0)
+    least_objects_share: float = setting(0.05, "Share of a query view that shows objects.", low=0.0, high=1.0)
     least_known: float = setting(
         0.6, "Share of a query view's object pixels that belong to objects which the video shows.", low=0.0, high=1.0
     )
@@ -46,7 +46,7 @@ class QuestionOptions(Settings):
 
     # Look-alikes and paths
     least_difference: float = setting(
-        0.01, "Two plans to choose from differ in this share of the rooms' area, however they are turned.", above=0.0
+        0.012, "Two plans to choose from differ in this share of the rooms' area, however they are turned.", above=0.0
     )
     most_difference: float = setting(0.4, "A look-alike differs from the plan in at most this share.", above=0.0)
     clip_length_m: tuple[float, ...] = setting((3.0, 8.0), "Shortest and longest path of a trajectory clip.", unit="m")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from gst_ros.bench.metrics import circular_error_deg
@@ -31,6 +32,8 @@ EDGE_STRENGTH = 60.0
 LEAST_SHARE = 0.002
 """Objects that cover less of a view do not count as shown."""
 EYE_MARGIN_M = 0.25
+OUTDOOR_WEIGHT = 0.5
+"""How often views are tried in a garden, compared with a room of its size."""
 
 
 @dataclass(frozen=True)
@@ -132,20 +135,35 @@ class ViewFinder:
                 del self._taken[name], self._recording.views[name]
 
     def _positions(self, random: np.random.Generator) -> list[tuple[float, float]]:
-        """Free positions, spread out: each new one is far from those before and from the walks."""
-        space = self._recording.space
+        """Free positions in all rooms, spread out: each new one is far from those before in its room.
+
+        A room gets positions by the square root of its area, so that a hall or a garden does not take most of them.
+        """
+        space, rooms = self._recording.space, self._recording.place.rooms
         cells = np.argwhere(space.largest())
         if not len(cells):
             return []
-        chosen = cells[random.choice(len(cells), min(len(cells), 60 * self._options.positions), replace=False)]
-        points = np.array([space.to_point((int(r), int(c))) for r, c in chosen])
-        points = points + random.uniform(-0.5, 0.5, points.shape) * space.resolution_m * 0.8
+        cells = cells[random.permutation(len(cells))[: 80 * self._options.positions]]
+        points = np.array([space.to_point((int(r), int(c))) for r, c in cells])
+        points = points + random.uniform(-0.4, 0.4, points.shape) * space.resolution_m
+        outlines = [shapely.Polygon(room.outline) for room in rooms]
+        members = [np.flatnonzero(shapely.contains_xy(outline, points)) for outline in outlines]
+        weights = np.array(
+            [
+                math.sqrt(outline.area) * (OUTDOOR_WEIGHT if room.outdoor else 1.0) * (len(found) > 0)
+                for room, outline, found in zip(rooms, outlines, members, strict=True)
+            ]
+        )
+        if not weights.any():
+            return []
         result: list[tuple[float, float]] = []
         gap = np.full(len(points), np.inf)
-        for _ in range(min(self._options.positions, len(points))):
+        for k in random.choice(len(rooms), self._options.positions, p=weights / weights.sum()):
             # The largest gap among a few: farthest points alone would all stand in corners.
-            few = random.choice(len(points), min(len(points), 12), replace=False)
+            few = random.choice(members[k], min(len(members[k]), 8), replace=False)
             best = int(few[int(np.argmax(gap[few]))])
+            if gap[best] <= 0.0:
+                continue
             result.append((round(float(points[best, 0]), 3), round(float(points[best, 1]), 3)))
             gap = np.minimum(gap, np.linalg.norm(points - points[best], axis=1))
         return result
