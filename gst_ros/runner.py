@@ -246,7 +246,10 @@ def _signals_into(events: SimpleQueue[_Process | int]) -> Iterator[None]:
     def handle(signum: int, frame: FrameType | None) -> None:
         events.put(signum)  # SimpleQueue.put is reentrant, so safe in a handler
 
-    before = {s: signal.signal(s, handle) for s in _STOP_SIGNALS if signal.getsignal(s) is not signal.SIG_IGN}
+    # nohup's wish is respected. Scripts start background jobs with SIGINT ignored, and yet `kill -INT` of such a job
+    # is meant: ROS's own tools obey it, too.
+    wanted = [s for s in _STOP_SIGNALS if s != signal.SIGHUP or signal.getsignal(s) is not signal.SIG_IGN]
+    before = {s: signal.signal(s, handle) for s in wanted}
     try:
         yield
     finally:

@@ -151,6 +151,9 @@ def test_the_bundled_questions_are_the_default_and_the_run_folder_is_named(tmp_p
         (["--mode", "lockstop"], "lockstep"),
         (["--answerer", "scripted"], "answers_file"),
         (["--set", "evaluator.scoring=nowhere.yaml"], "nowhere.yaml"),
+        (["--set", "spatial_reasoning.answerer_sed=0"], "did you mean 'answerer_seed'"),
+        (["--answerer", "random", "--answers", "mine.json"], "add --answerer scripted"),
+        (["--rate", "2"], "add --mode realtime"),
     ],
 )
 def test_bad_options_are_one_clear_line_and_leave_nothing_behind(

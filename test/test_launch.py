@@ -206,7 +206,7 @@ def parameter_file(tmp_path: Path) -> Path:
     path = tmp_path / "mine.yaml"
     path.write_text(
         "/**:\n  ros__parameters:\n    use_sim_time: false\n"
-        'spatial_reasoning:\n  ros__parameters: {answerer: "y", note: "1e5", empty: []}\n'
+        'spatial_reasoning:\n  ros__parameters: {answerer: scripted, word: "y", note: "1e5", empty: []}\n'
         "camera_player:\n  ros__parameters: {qos: {depth: 7}, rates: [1.0, 2.5]}\n"
     )
     return path
@@ -247,7 +247,7 @@ def test_launch_and_runner_start_the_same_evaluation(
     assert code == 0
     assert list(launched) == list(ran) == ["camera_player", "spatial_reasoning", "evaluator"]
     assert launched == ran
-    assert launched["spatial_reasoning"]["parameters"]["answerer"] == "y"
+    assert launched["spatial_reasoning"]["parameters"]["word"] == "y"
     assert launched["spatial_reasoning"]["parameters"]["note"] == "1e5"
     assert launched["spatial_reasoning"]["parameters"]["empty"] == []
     assert launched["camera_player"]["parameters"]["qos.depth"] == 7

@@ -159,6 +159,26 @@ def test_a_signal_stops_the_ending_node_first_while_the_others_still_live(run, t
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_background_job_obeys_kill_int_but_nohup_is_respected(run, tmp_path: Path) -> None:
+    """Scripts start background jobs with SIGINT ignored; `nohup` ignores SIGHUP."""
+    before = {s: signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGHUP)}
+    up = tmp_path / "up"
+
+    def send_when_up() -> None:
+        deadline = time.monotonic() + 30
+        while not up.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    try:
+        threading.Thread(target=send_when_up).start()
+        assert run(camera_player=f"open({str(up)!r}, 'w').close()\n{UNTIL_INTERRUPTED}") == 128 + signal.SIGINT
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
 def test_a_node_that_is_not_ready_yet_is_not_interrupted_before_it_is(run, tmp_path: Path, monkeypatch) -> None:
     # Imports take seconds, and an interrupt in them would be a traceback.
     importing = (

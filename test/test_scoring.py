@@ -307,8 +307,10 @@ def test_table_and_reasons() -> None:
     assert "Average of 2 of 12 tasks" in text and "75.00" in text and "Not the benchmark's score" in text
     assert "Egocentric direction (visual)" in text and "Self orientation" not in text
     reasons = skip_reasons(score, limit=10)
-    assert reasons[0] == "2 skipped: video v0.mp4 missing" and len(reasons) == 11
-    assert reasons[-1] == "2 skipped for 2 more reasons (all are in summary.json)"
+    assert reasons[0] == "2 skipped: video v0.mp4 missing" and len(reasons) == 12
+    assert "1 skipped: video v3.mp4 missing (3)" in reasons  # a single one is named
+    assert reasons[-2] == "2 skipped for 2 more reasons (all are in summary.json)"
+    assert "--data-root" in reasons[-1]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 140])

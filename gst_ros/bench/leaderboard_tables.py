@@ -72,7 +72,9 @@ def leaderboard_notes(comparison: Comparison) -> list[str]:
         name = comparison.run.name
         lines.append(f"{name} is partial and has no rank; its average is of other questions than the published ones:")
         lines += [f"  {sentence}" for sentence in comparison.shortfalls]
-    elif comparison.score.standard_error is not None:
+    else:
+        lines.append("Questions are counted, not compared: a rank means something for GST-Bench's own questions only.")
+    if comparison.complete and comparison.score.standard_error is not None:
         lines.append(f"Standard error of this run's average: {comparison.score.standard_error:.2f} points.")
     lines += [f"{row.name}: {row.note}." for row in comparison.rows if row.note]
     lines.append(f"Source: {comparison.board.source}.")

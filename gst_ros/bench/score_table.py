@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gst_ros.bench.questions import Skipped
 from gst_ros.bench.run_score import RunScore
 from gst_ros.bench.tasks import TASKS
 
@@ -97,14 +98,19 @@ def score_table(score: RunScore, title: str = "GST-Bench", width: int = _WIDE) -
 
 def skip_reasons(score: RunScore, limit: int = 10) -> list[str]:
     """Why questions were skipped: one line for each reason with its count, the most frequent first."""
-    counts: dict[str, int] = {}
+    of: dict[str, list[Skipped]] = {}
     for skip in score.skipped:
-        counts[skip.reason] = counts.get(skip.reason, 0) + 1
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    lines = [f"{count} skipped: {reason}" for reason, count in ordered[:limit]]
+        of.setdefault(skip.reason, []).append(skip)
+    ordered = sorted(of.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines = [
+        f"{len(skips)} skipped: {reason}" + (f" ({skips[0].uid or skips[0].file})" if len(skips) == 1 else "")
+        for reason, skips in ordered[:limit]
+    ]
     if len(ordered) > limit:
-        rest = sum(count for _, count in ordered[limit:])
+        rest = sum(len(skips) for _, skips in ordered[limit:])
         lines.append(f"{rest} skipped for {len(ordered) - limit} more reasons (all are in summary.json)")
+    if any(reason.endswith(" missing") for reason in of):
+        lines.append("media are looked for beside the question files and in --data-root")
     return lines
 
 

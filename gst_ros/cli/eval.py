@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +20,24 @@ if TYPE_CHECKING:
 @click.option(
     "--questions", type=click.Path(path_type=Path), help="Question file or folder. Default: the bundled clip's."
 )
-@click.option("--data-root", type=click.Path(path_type=Path), help="Where media are, besides beside the question file.")
+@click.option(
+    "--data-root",
+    type=click.Path(path_type=Path),
+    help="Folder to look for media in, if they are not beside the question file.",
+)
 @click.option("--answerer", help="random, scripted, ... Default: as in config/eval.yaml.")
 @click.option("--seed", type=int, help="Seed of answerers that draw.")
-@click.option("--answers", type=click.Path(path_type=Path), help="Answer file of the scripted answerer.")
+@click.option(
+    "--answers", type=click.Path(path_type=Path), help="Answers of the scripted answerer: JSON or YAML, uid to answer."
+)
 @click.option("--mode", type=click.Choice(["lockstep", "realtime"]), help="Lose no frame, or play as a camera would.")
 @click.option("--rate", type=float, help="Speed in realtime mode, in media seconds per second.")
-@click.option("--tasks", default="", help="Only these tasks: keys or official names, separated by commas.")
+@click.option("--tasks", default="", help="Only these tasks: keys (ed_v, tds_easy, ...) or official names, by commas.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many questions.")
 @click.option("--output", type=click.Path(path_type=Path), help="Folder of the run. Default: runs/<date>-<answerer>.")
-@click.option("--fresh/--resume", default=False, help="Refuse a folder that holds a run, or go on with it (default).")
+@click.option(
+    "--fresh/--resume", default=False, help="--output must hold no run yet, or a run in it goes on (default)."
+)
 @click.option("--params", type=click.Path(path_type=Path), multiple=True, help="ROS parameter file; may be repeated.")
 @click.option("--set", "settings", multiple=True, metavar="NODE.NAME=VALUE", help="One parameter; may be repeated.")
 @click.option("--no-ros", is_flag=True, help="In one process, without ROS: the same frames and the same answers.")
@@ -89,10 +98,29 @@ def describe_with_defaults(*, questions: Path | None = None, output: Path | None
 
     questions = questions or share_dir() / "demo" / "questions.json"
     deployment = describe_eval(EvalOptions(questions=questions, output=output or Path("."), **options))
+    _refuse_what_has_no_effect(deployment, options)
     if output is None:
         name = str(deployment.node(SPATIAL_REASONING).parameters.get("answerer", "run"))
         deployment = deployment.with_output(_new_run_folder(name))
     return deployment
+
+
+def _refuse_what_has_no_effect(deployment: Deployment, options: Mapping[str, Any]) -> None:
+    """Options that would be passed over in silence, and so leave their user in a wrong belief.
+
+    Raises:
+        ConfigError: It names the option, and the one that it needs.
+    """
+    from gst_ros.deployment import EVALUATOR, SPATIAL_REASONING
+    from gst_ros.errors import ConfigError
+
+    answerer = deployment.node(SPATIAL_REASONING).parameters.get("answerer")
+    if options.get("answers") and answerer != "scripted":
+        remedy = "add --answerer scripted"
+        raise ConfigError(f"the answerer '{answerer}' reads no answers from a file", field="answers", remedy=remedy)
+    if options.get("rate") and deployment.node(EVALUATOR).parameters.get("mode", "lockstep") != "realtime":
+        remedy = "add --mode realtime"
+        raise ConfigError("in lockstep the video plays as fast as it is taken in", field="rate", remedy=remedy)
 
 
 def evaluate_over_ros(deployment: Deployment) -> int:
@@ -121,8 +149,9 @@ def evaluate_in_process(deployment: Deployment) -> int:
     Raises:
         GstError: The configuration or input is wrong, or questions failed.
     """
-    from gst_ros.deployment import SPATIAL_REASONING
-    from gst_ros.environment import software_versions
+    from gst_ros.config import check_names
+    from gst_ros.deployment import SPATIAL_REASONING, read_parameter_file
+    from gst_ros.environment import share_dir, software_versions
     from gst_ros.errors import ConfigError
     from gst_ros.evaluation.local import LocalSession, reasoning_config
     from gst_ros.evaluation.loop import run_evaluation
@@ -133,6 +162,9 @@ def evaluate_in_process(deployment: Deployment) -> int:
     if config.mode == "realtime":
         raise ConfigError("frames are lost in real time over ROS only", field="mode", remedy="leave out --no-ros")
     reasoning, unused = reasoning_config(deployment.node(SPATIAL_REASONING).parameters)
+    known = read_parameter_file(share_dir() / "config" / "memory.yaml")[SPATIAL_REASONING].keys()
+    every_nodes = [name for name in unused if name == "use_sim_time" or name.startswith("qos_overrides.")]
+    check_names(unused, [*known, *every_nodes], "parameters of spatial_reasoning")
     if unused:
         click.echo(f"gst: without ROS these parameters mean nothing: {', '.join(unused)}", err=True)
     try:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def command(path: Path, name: str | None, markdown: bool, as_json: bool, local: bool) -> int:
     """Show RUN (a run folder or official result files) among the published models, sorted by average.
 
-    A run gets a rank only when it answered all questions of all twelve tasks.
+    A run gets a rank only when it answered all questions of all twelve tasks. Questions are counted, not compared:
+    of other questions than GST-Bench's own the rank means nothing.
     """
     from gst_ros.bench.leaderboard import compare
     from gst_ros.bench.leaderboard_tables import (

@@ -21,7 +21,8 @@ def print_start(questions: QuestionSet, run: RunFolder) -> None:
     uids = {question.uid for question in questions.questions}
     done = len(uids & run.answered.keys())
     resumed = f", {done} of them answered before" if done else ""
-    counts = f"{len(uids)} questions{resumed}, {len(questions.skipped)} skipped"
+    total = len(questions.questions) + len(questions.skipped)
+    counts = f"{total} questions: {len(uids)} to ask{resumed}, {len(questions.skipped)} skipped"
     print(f"{counts} -> {run.path}", file=sys.stderr, flush=True)
 
 

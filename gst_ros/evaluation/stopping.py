@@ -28,7 +28,8 @@ class StopSignals:
             with stop.held():   # a signal that comes here is raised at the end of the block
                 run.append_answer(record)
 
-    A signal that the parent has set to be ignored (``nohup``) stays ignored. Outside the main thread, where
+    SIGHUP stays ignored where the parent has set it so (``nohup``). SIGINT does not: scripts start their background
+    jobs with it ignored, and yet ``kill -INT`` of such a job is meant. Outside the main thread, where
     Python allows no handlers, it does nothing.
     """
 
@@ -40,7 +41,7 @@ class StopSignals:
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():
             for signum in _SIGNALS:
-                if signal.getsignal(signum) is not signal.SIG_IGN:
+                if signum != signal.SIGHUP or signal.getsignal(signum) is not signal.SIG_IGN:
                     self._before[signum] = signal.signal(signum, self._on_signal)
         return self
 
