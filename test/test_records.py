@@ -473,7 +473,7 @@ WRITER = textwrap.dedent("""
     from gst_ros.bench import records
 
     header = records.RunHeader({"name": "random"})
-    folder, count, die_at, die_after_bytes = sys.argv[1], *map(int, sys.argv[2:])
+    folder, count, die_at, die_after_bytes, most = sys.argv[1], *map(int, sys.argv[2:])
     write = os.write
 
     def write_and_die(handle, line):
@@ -493,6 +493,9 @@ WRITER = textwrap.dedent("""
                 print(f"asked {uid}", flush=True)
                 run.append_answer(records.AnswerRecord(uid, "ed_v", pred="x" * 10 ** (number % 6)))
                 print(f"kept {uid}", flush=True)
+                most -= 1
+                if most == 0:
+                    signal.pause()  # whoever is to kill us may be slow
     print("done", flush=True)
 """)
 
@@ -513,8 +516,9 @@ def writer_output(
     ``kill_after`` (lines, seconds) kills it from outside with SIGKILL; ``die_in_write`` (number of the write, bytes
     written) lets it die of SIGKILL in the middle of a line.
     """
+    numbers = (count, *die_in_write, 0 if kill_after is None else 5)
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), str(count), *map(str, die_in_write)],
+        [sys.executable, "-c", WRITER, str(folder), *map(str, numbers)],
         env=child_environment(), stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
