@@ -27,10 +27,10 @@ PLAN_SIZE = (640, 512)
 RENDER_SIZE = (1920, 1080)
 """Width and height of the official coloured renders."""
 
-PATH_COLOUR = (255, 128, 128)
-START_COLOUR = (128, 128, 255)
-PATH_WIDTH_PX = 9
-START_RADIUS_PX = 11
+PATH_COLOUR = (255, 127, 127)
+START_COLOUR = (127, 127, 255)
+PATH_WIDTH_PX = 8
+START_RADIUS_PX = 10
 OVERHEAD_M = 1.9
 """What hangs higher than this does not show on a plan."""
 _WALKABLE = ("door", "passage")

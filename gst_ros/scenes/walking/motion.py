@@ -89,6 +89,7 @@ def move(
             yaw, here = float(heading[-1]), way[-1:]
     points.append(here)
     yaws.append(np.array([yaw]))
+    speeds.append(np.array([speed_mps]))
     return _timed(np.concatenate(points), np.concatenate(yaws), np.concatenate(speeds), turn_dps, rate_hz)
 
 
