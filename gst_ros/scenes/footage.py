@@ -7,13 +7,14 @@ file: the same frames give the same bytes.
 from __future__ import annotations
 
 import errno
+import io
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 
 import av
-import av.error
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +33,9 @@ MARK_MARGIN_PX = 3
 class VideoWriter:
     """Writes frames to an mp4 file; a context manager.
 
+    The file appears, complete, when the writer is closed; not at all when the ``with`` block fails. Until then it is
+    kept in memory, because FFmpeg's muxer crashes when it runs out of disk.
+
     Args:
         file: Where to.
         width: Pixels, even.
@@ -40,14 +44,15 @@ class VideoWriter:
         crf: Constant rate factor of x264: 0 is lossless, 20 is good, 30 is small.
 
     Raises:
-        SceneError: The size is odd, or the file cannot be written (no space, no permission).
+        SceneError: The size is odd; or, when it is closed, the file cannot be written (no space, no permission).
     """
 
     def __init__(self, file: Path, width: int, height: int, fps: float, crf: int = DEFAULT_CRF) -> None:
         if width % 2 or height % 2:
             raise SceneError(f"{width}x{height} is odd; H.264 wants even numbers of pixels", field="video size")
         self._file = file
-        self._output = av.open(str(file), "w", format="mp4", container_options={"fflags": "+bitexact"})
+        self._memory = io.BytesIO()
+        self._output = av.open(self._memory, "w", format="mp4", container_options={"fflags": "+bitexact"})
         rate = Fraction(fps).limit_denominator(1000)
         self._stream = self._output.add_stream("libx264", rate=rate)
         self._stream.width, self._stream.height = width, height
@@ -68,18 +73,14 @@ class VideoWriter:
         frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(rgb), format="rgb24")
         frame.pts = self._count
         self._count += 1
-        self._mux(frame)
+        self._output.mux(self._stream.encode(frame))
 
     def close(self) -> None:
         """Finish the file. May be called twice."""
-        if self._closed:
-            return
-        self._closed = True
+        self._finish()
         try:
-            if self._count:
-                self._output.mux(self._stream.encode(None))
-            self._output.close()
-        except (OSError, av.error.FFmpegError) as error:
+            self._file.write_bytes(self._memory.getvalue())
+        except OSError as error:
             raise disk_error(error, self._file) from error
 
     def __enter__(self) -> VideoWriter:
@@ -88,25 +89,28 @@ class VideoWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if kind is None:
+            self.close()
+        else:
+            self._finish()
 
-    def _mux(self, frame: av.VideoFrame) -> None:
-        try:
-            self._output.mux(self._stream.encode(frame))
-        except (OSError, av.error.FFmpegError) as error:
-            raise disk_error(error, self._file) from error
+    def _finish(self) -> None:
+        if not self._closed:
+            self._closed = True
+            if self._count:
+                self._output.mux(self._stream.encode(None))
+            self._output.close()
 
 
-def disk_error(error: Exception, file: Path) -> SceneError:
+def disk_error(error: OSError, file: Path) -> SceneError:
     """The error to show when a file cannot be written.
 
     Args:
         error: What the system said.
         file: The file.
     """
-    number = getattr(error, "errno", None)
-    full = number in (errno.ENOSPC, errno.EDQUOT)
-    problem = "no space left on the disk" if full else f"cannot be written: {getattr(error, 'strerror', None) or error}"
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    problem = "no space left on the disk" if full else f"cannot be written: {error.strerror or error}"
     remedy = "free some and run the same command again: it goes on where it stopped" if full else None
     return SceneError(problem, file=file, remedy=remedy)
 
@@ -145,16 +149,14 @@ def mark_video(
     """
     shown = track.pixels >= least_pixels
     boxes = {int(f): tuple(int(v) for v in b) for f, b in zip(track.frames[shown], track.boxes[shown], strict=True)}
-    writer: VideoWriter | None = None
-    try:
+
+    def marked() -> Iterator[Image]:
         for number, rgb in enumerate(read_frames(source)):
-            writer = writer or VideoWriter(file, rgb.shape[1], rgb.shape[0], fps, crf)
             if number in boxes:
                 draw_mark(rgb, boxes[number])
-            writer.write(rgb)
-    finally:
-        if writer is not None:
-            writer.close()
+            yield rgb
+
+    _write_all(marked(), file, fps, crf)
 
 
 def draw_mark(rgb: Image, box: tuple[int, ...]) -> None:
@@ -192,17 +194,15 @@ def cut_video(source: Path, file: Path, first: int, last: int, *, fps: float, cr
         fps: Frames per second.
         crf: See :class:`VideoWriter`.
     """
-    writer: VideoWriter | None = None
-    try:
-        for number, rgb in enumerate(read_frames(source)):
-            if number > last:
-                break
-            if number >= first:
-                writer = writer or VideoWriter(file, rgb.shape[1], rgb.shape[0], fps, crf)
-                writer.write(rgb)
-    finally:
-        if writer is not None:
-            writer.close()
+    _write_all(itertools.islice(read_frames(source), first, last + 1), file, fps, crf)
+
+
+def _write_all(frames: Iterator[Image], file: Path, fps: float, crf: int) -> None:
+    start = next(frames)
+    with VideoWriter(file, start.shape[1], start.shape[0], fps, crf) as writer:
+        writer.write(start)
+        for rgb in frames:
+            writer.write(rgb)
 
 
 def _even(value: int) -> int:

@@ -6,7 +6,6 @@ only. The same command then makes the rest; the result is the same, byte for byt
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import multiprocessing
 import os
@@ -23,6 +22,7 @@ from typing import Any
 from gst_ros import __version__
 from gst_ros.errors import GstError
 from gst_ros.scenes.files import SET_FILE, read_json, write_json
+from gst_ros.scenes.footage import disk_error
 from gst_ros.scenes.place import SceneError
 from gst_ros.scenes.settings import PlaceSpec, SetOptions
 
@@ -140,7 +140,7 @@ def _claimed(out: Path, options: SetOptions) -> Iterator[Path]:
             work.mkdir(exist_ok=True)
             lock = stack.enter_context(open(work / "lock", "w"))
         except OSError as error:
-            raise _disk_error(error, out) from error
+            raise disk_error(error, out) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -313,11 +313,4 @@ def _readable_errors(folder: Path) -> Iterator[None]:
     except GstError:
         raise
     except OSError as error:
-        raise _disk_error(error, Path(error.filename or folder)) from error
-
-
-def _disk_error(error: OSError, file: Path) -> GstError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        remedy = "free some and run the same command again: it goes on where it stopped"
-        return SceneError("no space left on the disk", file=file, remedy=remedy)
-    return SceneError(error.strerror or str(error), file=file)
+        raise disk_error(error, Path(error.filename or folder)) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,16 +29,19 @@ def quad(corners: Sequence[Sequence[float]], surface: Surface, uv_m: Sequence[Se
         uv_m: 4 texture positions in metres; by default measured along its first and last edges.
     """
     points = np.array(corners, np.float64)
-    edge_u, edge_v = points[1] - points[0], points[3] - points[0]
-    normal = np.cross(edge_u, edge_v)
-    normal /= max(float(np.linalg.norm(normal)), 1e-12)
+    (ux, uy, uz), (vx, vy, vz) = (points[1] - points[0]).tolist(), (points[3] - points[0]).tolist()
+    # Written out: numpy's cross product of two vectors takes longer than all the rest.
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    length = max(math.sqrt(nx * nx + ny * ny + nz * nz), 1e-12)
+    nx, ny, nz = nx / length, ny / length, nz / length
     if uv_m is None:
-        u = edge_u / max(float(np.linalg.norm(edge_u)), 1e-12)
-        v = np.cross(normal, u)
-        uv = np.stack([(points - points[0]) @ u, (points - points[0]) @ v], axis=1)
+        length = max(math.sqrt(ux * ux + uy * uy + uz * uz), 1e-12)
+        ux, uy, uz = ux / length, uy / length, uz / length
+        axes = np.array([(ux, ny * uz - nz * uy), (uy, nz * ux - nx * uz), (uz, nx * uy - ny * ux)])
+        uv = (points - points[0]) @ axes
     else:
         uv = np.array(uv_m, np.float64)
-    return _mesh(points, np.tile(normal, (4, 1)), uv / surface.tile_m, [[0, 1, 2], [0, 2, 3]], surface)
+    return _mesh(points, np.array([(nx, ny, nz)] * 4), uv / surface.tile_m, _QUAD_FACES, surface)
 
 
 def box(low: Sequence[float], high: Sequence[float], surface: Surface, *, bottom: bool = True) -> Mesh:
@@ -49,16 +53,13 @@ def box(low: Sequence[float], high: Sequence[float], surface: Surface, *, bottom
         surface: Its look on all sides.
         bottom: Whether the lower face is there.
     """
-    (x0, y0, z0), (x1, y1, z1) = low, high
-    faces = [
-        [(x1, y0, z0), (x1, y1, z0), (x1, y1, z1), (x1, y0, z1)],
-        [(x0, y1, z0), (x0, y0, z0), (x0, y0, z1), (x0, y1, z1)],
-        [(x1, y1, z0), (x0, y1, z0), (x0, y1, z1), (x1, y1, z1)],
-        [(x0, y0, z0), (x1, y0, z0), (x1, y0, z1), (x0, y0, z1)],
-        [(x0, y0, z1), (x1, y0, z1), (x1, y1, z1), (x0, y1, z1)],
-        [(x0, y1, z0), (x1, y1, z0), (x1, y0, z0), (x0, y0, z0)],
-    ]
-    return merge([quad(corners, surface) for corners in faces[: 6 if bottom else 5]])
+    sides = 6 if bottom else 5
+    start = np.array(low, np.float64)
+    size = np.array(high, np.float64) - start
+    points = start + _BOX_CORNERS[: 4 * sides] * size
+    uvs = _QUAD_UVS[None] * size[_BOX_EDGES[:sides]][:, None]
+    uvs = uvs.reshape(-1, 2) / surface.tile_m
+    return _mesh(points, _BOX_NORMALS[: 4 * sides], uvs, _BOX_FACES[: 2 * sides], surface)
 
 
 def polygon(outline: Sequence[Sequence[float]], z_m: float, surface: Surface, *, up: bool = True) -> Mesh:
@@ -140,7 +141,9 @@ def _icosphere() -> tuple[Points, list[list[int]]]:
     return np.array(points), result
 
 
-def _mesh(points: Points, normals: Points, uvs: Points, faces: Sequence[Sequence[int]], surface: Surface) -> Mesh:
+def _mesh(
+    points: Points, normals: Points, uvs: Points, faces: Sequence[Sequence[int]] | NDArray[np.int32], surface: Surface
+) -> Mesh:
     triangles = np.array(faces, np.int32).reshape(-1, 3)
     return Mesh(
         points.astype(np.float32),
@@ -152,3 +155,22 @@ def _mesh(points: Points, normals: Points, uvs: Points, faces: Sequence[Sequence
 
 
 _BALL, _BALL_FACES = _icosphere()
+_QUAD_FACES = np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+_QUAD_UVS = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], np.float64)
+
+# The sides of a box: +x, -x, +y, -y, top, bottom. Corners as multiples of its size, counter-clockwise from outside.
+_BOX_CORNERS = np.array(
+    [
+        *((1, 0, 0), (1, 1, 0), (1, 1, 1), (1, 0, 1)),
+        *((0, 1, 0), (0, 0, 0), (0, 0, 1), (0, 1, 1)),
+        *((1, 1, 0), (0, 1, 0), (0, 1, 1), (1, 1, 1)),
+        *((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)),
+        *((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)),
+        *((0, 1, 0), (1, 1, 0), (1, 0, 0), (0, 0, 0)),
+    ],
+    np.float64,
+)
+_BOX_NORMALS = np.repeat([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)], 4, axis=0).astype(float)
+_BOX_EDGES = np.array([(1, 2), (1, 2), (0, 2), (0, 2), (0, 1), (0, 1)])
+"""Per side, the axes along its first and its last edge."""
+_BOX_FACES = np.concatenate([_QUAD_FACES + 4 * side for side in range(6)])
