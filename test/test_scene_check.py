@@ -25,6 +25,7 @@ from gst_ros.scenes.check.geometry import bearing_deg, in_box_frame, plan_point_
 from gst_ros.scenes.check.marks import check_marks
 from gst_ros.scenes.check.oracle import Oracle
 from gst_ros.scenes.check.pictures import check_pictures
+from gst_ros.scenes.check.positions import check_positions
 from gst_ros.scenes.check.ranges import check_ranges
 from gst_ros.scenes.check.rasters import draw_plan
 from gst_ros.scenes.check.rays import check_rays
@@ -118,6 +119,7 @@ def test_a_right_set_passes_every_check(made: Path):
         "truth outside gt/",
         "camera.json",
         "red rectangles",
+        "positions of query views",
         "object points lie on their instance",
         "video shows what the poses see",
         "recorded visibility",
@@ -258,6 +260,32 @@ def test_unmarked_and_wrongly_marked_videos_are_found(place: Path):
     (problem,) = check_marks(PlaceTruth(place))
     assert problem.passed is False
     assert "missing" in problem.measured
+
+
+@pytest.mark.parametrize("where", ["on the walk", "stands in bed", "stands in between", " m"])
+def test_query_views_in_wrong_places_are_found(place: Path, where: str):
+    truth = PlaceTruth(place)
+    assert failed(check_positions(truth)) == []
+    step = truth.poses("video1")[30]
+    forward = step.map_from_camera[:, 2]
+    yaw = math.degrees(math.atan2(forward[1], forward[0]))
+    targets = {a["view"]: a["target"] for a in truth.answers.values() if "target" in a and "view" in a}
+
+    def spoil(views: dict[str, dict[str, Any]]) -> None:
+        for name, view in views.items():
+            x, y = {
+                "on the walk": step.position_m[:2] + 0.1,
+                "stands in bed": (7.0, 1.1),
+                "stands in between": (5.1, 3.9),
+                " m": np.array(truth.objects[targets.get(name, "sofa")]["position_m"][:2]) + 0.2,
+            }[where]
+            view["position_m"][:2] = [float(x), float(y)]
+            view["yaw_deg"] = yaw
+
+    change(place / "gt" / "views.json", spoil)
+    (check,) = check_positions(PlaceTruth(place))
+    assert check.passed is False
+    assert where in check.measured
 
 
 @pytest.mark.parametrize(

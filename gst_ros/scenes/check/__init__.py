@@ -6,6 +6,7 @@
     geometry.py    poses and projections, worked out anew
     files.py       is everything there, whole, of the right size, and no truth outside ``gt/``?
     marks.py       red rectangles where the target is visible, and nowhere else
+    positions.py   query views off the walk and on free floor
     fairness.py    letters, directions and duplicates
     pictures.py    object points against instance images; videos and views against a new rendering
     ranges.py      distances measured in depth images against the answers

@@ -13,6 +13,7 @@ from gst_ros.scenes.check.baselines import check_oracle, check_random, check_tex
 from gst_ros.scenes.check.fairness import check_fairness
 from gst_ros.scenes.check.files import check_files
 from gst_ros.scenes.check.marks import check_marks
+from gst_ros.scenes.check.positions import check_positions
 from gst_ros.scenes.check.report import Check, Report
 from gst_ros.scenes.check.truth import PlaceTruth, find_places
 from gst_ros.scenes.place import SceneError
@@ -46,6 +47,7 @@ def check_set(
         progress(place.name)
         report.checks += check_files(place)
         report.checks += check_marks(place)
+        report.checks += check_positions(place)
         if not quick:
             report.checks += _check_rendered(place, settings or {}, chosen[place.name], random)
     progress("questions")

@@ -105,6 +105,15 @@ class PlaceTruth:
 
     def poses(self, video: str) -> list[Pose]:
         """The camera's poses in a video, one a frame."""
+        if video not in self._poses:
+            self._poses[video] = self._read_poses(video)
+        return self._poses[video]
+
+    @cached_property
+    def _poses(self) -> dict[str, list[Pose]]:
+        return {}
+
+    def _read_poses(self, video: str) -> list[Pose]:
         file = self.root / "gt" / f"trajectory_{video}.tum"
         try:
             rows = [line.split() for line in file.read_text("utf-8").splitlines() if line and line[0] != "#"]
