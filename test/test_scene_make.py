@@ -217,21 +217,16 @@ def _in_this_process(patch: pytest.MonkeyPatch) -> None:
 
     @contextmanager
     def processes(jobs: int, report: Any):
-        patch.setattr(module, "_progress", _Direct(report))
+        patch.setattr(module, "tell", report)
         yield lambda function, tasks: [(spec, function(*arguments)) for spec, arguments in tasks]
 
-    patch.setattr(module, "_processes", processes)
+    patch.setattr(module, "processes", processes)
     patch.setattr(module, "NEIGHBOURS", 3)  # enough for one question, and quicker
-
-
-class _Direct:
-    def __init__(self, report: Any) -> None:
-        self.put = report
 
 
 def test_a_place_has_all_its_files_and_truth_lies_in_gt(made):
     names = [SMALL.place(k).name for k in range(2)]
-    assert sorted(path.name for path in made.iterdir()) == [*sorted(names), "set.json"]
+    assert sorted(path.name for path in made.iterdir()) == sorted([*names, "set.json", "ATTRIBUTION.txt"])
     for name in names:
         files = set(digest(made / name))
         assert {"video1.mp4", "camera.json", "questions.json", "plans/render.jpg", "plans/furniture.png"} <= files
@@ -406,6 +401,26 @@ def _gone(group: int, seconds: float) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def test_authors_are_named_with_their_licences():
+    from gst_ros.scenes.attribution import attribution
+    from gst_ros.scenes.catalogue import Catalogue, FurnitureModel
+
+    def model(number: int, licence: str) -> FurnitureModel:
+        place = {"archive": Path("x"), "member": "x", "rotation": ()}
+        size = (1.0, 1.0, 1.0)
+        return FurnitureModel(
+            f"Shop/{number}", "sofa", f"Sofa {number}", size, 0.0, None, licence, "A. Maker", "both", **place
+        )
+
+    catalogue = Catalogue([model(1, "CC0-1.0"), model(2, "CC-BY-3.0"), model(3, "CC-BY-3.0")], [])
+    place = tiny_place()
+    sofa = replace(place.objects[0], model="Shop/2")
+    text = attribution([replace(place, objects=(sofa, sofa, *place.objects))], catalogue)
+    assert text.count("Sofa 2, by A. Maker (Shop/2)") == 1 and "creativecommons.org/licenses/by/3.0/" in text
+    assert "Sofa 1" not in text and "CC0" not in text
+    assert "nothing else" in attribution([place], catalogue)
 
 
 def test_settings_survive_their_file():

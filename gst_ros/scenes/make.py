@@ -7,13 +7,8 @@ only. The same command then makes the rest; the result is the same, byte for byt
 from __future__ import annotations
 
 import fcntl
-import multiprocessing
-import os
 import shutil
-import signal
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,18 +16,15 @@ from typing import Any
 
 from gst_ros import __version__
 from gst_ros.errors import GstError
-from gst_ros.scenes.files import SET_FILE, read_json, write_json
+from gst_ros.scenes.files import SET_FILE, PlaceFiles, read_json, write_json
 from gst_ros.scenes.footage import disk_error
-from gst_ros.scenes.place import SceneError
+from gst_ros.scenes.place import SceneError, load_place
 from gst_ros.scenes.settings import PlaceSpec, SetOptions
+from gst_ros.scenes.workers import Report, processes, tell
 
 WORK_FOLDER = ".making"
 NEIGHBOURS = 6
 """Other places that lend their top-down images as wrong options; more than the set has are drafted for that alone."""
-POLL_S = 0.5
-
-Report = Callable[[float], object]
-"""Told how many places' worth of work were done since the last call, a fraction."""
 
 
 @dataclass
@@ -74,6 +66,7 @@ def make_set(options: SetOptions, out: Path, *, jobs: int = 2, report: Report = 
         if missing:
             pool = [options.place(number) for number in range(max(options.count, NEIGHBOURS + 1))]
             _make(options, out, work, pool, missing, jobs, report, result)
+        _write_attribution(options, out, result.places)
         shutil.rmtree(work, ignore_errors=True)
     return result
 
@@ -103,7 +96,7 @@ def _make(
     drafts.mkdir(exist_ok=True)
     others = {spec.number: neighbours(spec, pool) for spec in missing}
     needed = {s.number for spec in missing for s in (spec, *others[spec.number])}
-    with _processes(jobs, report) as run:
+    with processes(jobs, report) as run:
         undrafted = [spec for spec in pool if spec.number in needed and not (drafts / spec.name).is_dir()]
         for _, _ in run(_draft, [(spec, (spec, options, drafts / spec.name)) for spec in undrafted]):
             pass
@@ -196,6 +189,20 @@ def _difference(found: Any, expected: Any, name: str = "") -> tuple[str, Any, An
     return None if found == expected else (name or "set", found, expected)
 
 
+def _write_attribution(options: SetOptions, out: Path, names: list[str]) -> None:
+    from gst_ros.scenes.attribution import FILE_NAME, attribution
+    from gst_ros.scenes.filming import open_catalogue
+
+    file = out / FILE_NAME
+    if file.exists():
+        return
+    places = [load_place(PlaceFiles(out / name).scene) for name in names]
+    try:
+        file.write_text(attribution(places, open_catalogue(options)), encoding="utf-8")
+    except OSError as error:
+        raise disk_error(error, file) from error
+
+
 def _check_machine(options: SetOptions) -> None:
     """Fail early and once, not in every process: no furniture, no OpenGL, an unknown camera."""
     from gst_ros.scenes.filming import open_catalogue
@@ -204,83 +211,6 @@ def _check_machine(options: SetOptions) -> None:
     _ = options.preset
     open_catalogue(options)
     create_context().release()
-
-
-# Processes
-
-_progress: Any = None
-
-
-@contextmanager
-def _processes(jobs: int, report: Report) -> Iterator[Callable[..., Iterator[tuple[PlaceSpec, Any]]]]:
-    """Worker processes and a function that runs tasks in them, yielding results as they come."""
-    context = multiprocessing.get_context("spawn")
-    queue = context.SimpleQueue()
-    # The software renderer's threads: its share of the cores for each process. Read when OpenGL is first used.
-    before = {name: os.environ.get(name) for name in ("LP_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    threads = max(1, len(os.sched_getaffinity(0)) // jobs)
-    os.environ.update(LP_NUM_THREADS=str(threads), OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(queue, os.getpid()))
-
-    def told() -> None:
-        while not queue.empty():
-            report(queue.get())
-
-    def run(function: Any, tasks: list[tuple[PlaceSpec, tuple[Any, ...]]]) -> Iterator[tuple[PlaceSpec, Any]]:
-        pending: dict[Future[Any], PlaceSpec] = {
-            executor.submit(function, *arguments): spec for spec, arguments in tasks
-        }
-        while pending:
-            done, _ = wait(pending, timeout=POLL_S, return_when=FIRST_COMPLETED)
-            told()
-            for future in done:
-                spec = pending.pop(future)
-                try:
-                    outcome = future.result()
-                except BrokenProcessPool as error:
-                    raise SceneError(
-                        "a process died without a word", file=spec.name, remedy="fewer --jobs, if memory ran out"
-                    ) from error
-                yield spec, outcome
-
-    try:
-        yield run
-    except BaseException:
-        # What is being made now is lost anyway: do not wait for it.
-        for process in list((executor._processes or {}).values()):
-            process.terminate()
-        executor.shutdown(wait=True, cancel_futures=True)
-        raise
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _start_worker(queue: Any, parent: int) -> None:
-    global _progress
-    import cv2
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells its processes when to end
-    cv2.setNumThreads(1)
-    _progress = queue
-    _die_with(parent)
-
-
-def _die_with(parent: int) -> None:
-    """End this process when its parent is gone, even if that was killed."""
-    import threading
-    import time
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _draft(spec: PlaceSpec, options: SetOptions, folder: Path) -> None:
@@ -300,7 +230,7 @@ def _film(spec: PlaceSpec, options: SetOptions, draft: Path, others: list[Path],
         nonlocal done
         before, done = done, done + share
         if int(done * 100) > int(before * 100):
-            _progress.put((int(done * 100) - int(before * 100)) / 100)
+            tell((int(done * 100) - int(before * 100)) / 100)
 
     with _readable_errors(folder):
         return film_place(spec, options, draft, others, folder, progress)
