@@ -23,9 +23,10 @@ from gst_ros.cli.main import run
 from gst_ros.errors import ConfigError
 from gst_ros.media.calibration import find_calibration, read_calibration
 from gst_ros.scenes.cameras import PRESETS, CameraPose, Intrinsics
-from gst_ros.scenes.footage import VideoWriter, cut_video, disk_error, draw_mark, mark_video, read_frames
+from gst_ros.scenes.footage import VideoWriter, cut_video, disk_error, read_frames
 from gst_ros.scenes.instances import Track, TrackRecorder, runs
 from gst_ros.scenes.make import make_set, neighbours
+from gst_ros.scenes.marking import draw_mark, mark_video
 from gst_ros.scenes.place import SceneError
 from gst_ros.scenes.questions.options import QuestionOptions
 from gst_ros.scenes.rendering.sensor import Sensor
@@ -135,6 +136,46 @@ def test_a_mark_that_the_border_cuts_has_no_line_there():
     image = np.zeros((256, 320, 3), np.uint8)
     draw_mark(image, (0, 100, 60, 255))
     assert (image[90:96, :66, 0] == 255).any() and not image[-1, 5:50].any() and not image[150:200, :2].any()
+
+
+@pytest.mark.parametrize("shown", [range(47, 53), [0], [129], range(130)], ids=["across", "first", "last", "all"])
+def test_only_groups_of_pictures_that_show_the_object_are_made_anew(tmp_path, shown):
+    source = write(tmp_path / "video.mp4", noise_frames(130, 160, 128))
+    numbers = np.array(shown)
+    track = Track(numbers, np.full(len(numbers), 500), np.tile([40, 40, 100, 90], (len(numbers), 1)))
+    mark_video(source, tmp_path / "marked.mp4", track, fps=10.0)
+    before, after = list(read_frames(source)), list(read_frames(tmp_path / "marked.mp4"))
+    assert len(after) == 130
+    lines = [frame[34:36, 50:90].astype(int) for frame in after]
+    red = [bool((x[..., 0] > 180).all() and (x[..., 1:] < 70).all()) for x in lines]
+    assert [k for k in range(130) if red[k]] == list(shown)
+    touched = {k // 50 for k in shown}
+    for k in range(130):
+        if k // 50 not in touched:
+            assert (before[k] == after[k]).all(), "copied as it was"
+        elif k not in shown:
+            assert np.abs(before[k].astype(int) - after[k]).mean() < 12
+    again = tmp_path / "again.mp4"
+    mark_video(source, again, track, fps=10.0)
+    assert again.read_bytes() == (tmp_path / "marked.mp4").read_bytes()
+
+
+def test_a_video_of_another_encoder_is_marked_as_well(tmp_path):
+    import av
+
+    frames = noise_frames(20, 160, 128)
+    source = tmp_path / "video.mp4"
+    with av.open(str(source), "w") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width, stream.height, stream.pix_fmt, stream.bit_rate = 160, 128, "yuv420p", 2_000_000
+        for frame in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        container.mux(stream.encode(None))
+    track = Track(np.array([4, 5]), np.array([500, 500]), np.array([[40, 40, 100, 90]] * 2))
+    mark_video(source, tmp_path / "marked.mp4", track, fps=10.0)
+    after = list(read_frames(tmp_path / "marked.mp4"))
+    red = [bool((f[34:36, 50:90, 0] > 180).all() and (f[34:36, 50:90, 1:] < 70).all()) for f in after]
+    assert len(after) == 20 and [k for k in range(20) if red[k]] == [4, 5]
 
 
 def test_a_cutting_is_that_stretch(tmp_path):

@@ -1,4 +1,4 @@
-"""Videos: written from rendered frames, and made again from a finished video with a mark or as a cutting.
+"""Videos: written from rendered frames, read again, and cut.
 
 Frames go to H.264 (libx264, yuv420p) in mp4, as the official videos do. One encoder thread and no time of day in the
 file: the same frames give the same bytes.
@@ -18,16 +18,12 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from gst_ros.scenes.instances import VISIBLE_PIXELS, Track
 from gst_ros.scenes.place import SceneError
 
 Image = NDArray[np.uint8]
 
 DEFAULT_CRF = 20
 GROUP_SECONDS = 5
-MARK_COLOUR = (255, 0, 0)
-MARK_WIDTH_PX = 4
-MARK_MARGIN_PX = 3
 
 
 class VideoWriter:
@@ -59,8 +55,7 @@ class VideoWriter:
         self._stream.pix_fmt = "yuv420p"
         self._stream.codec_context.time_base = 1 / rate
         self._stream.codec_context.thread_count = 1
-        group = str(max(1, round(GROUP_SECONDS * fps)))
-        self._stream.options = {"crf": str(crf), "preset": "veryfast", "threads": "1", "g": group}
+        self._stream.options = dict(encoder_options(fps, crf))
         self._count = 0
         self._closed = False
 
@@ -102,6 +97,17 @@ class VideoWriter:
             self._output.close()
 
 
+def encoder_options(fps: float, crf: int) -> dict[str, str]:
+    """Options of libx264: one thread, and groups of pictures that can be decoded each on its own.
+
+    Args:
+        fps: Frames per second.
+        crf: See :class:`VideoWriter`.
+    """
+    group = str(max(1, round(GROUP_SECONDS * fps)))
+    return {"crf": str(crf), "preset": "veryfast", "threads": "1", "g": group, "flags": "+cgop"}
+
+
 def disk_error(error: OSError, file: Path) -> SceneError:
     """The error to show when a file cannot be written.
 
@@ -128,61 +134,6 @@ def read_frames(file: Path) -> Iterator[Image]:
             yield frame.to_ndarray(format="rgb24")
 
 
-def mark_video(
-    source: Path,
-    file: Path,
-    track: Track,
-    *,
-    fps: float,
-    crf: int = DEFAULT_CRF,
-    least_pixels: int = VISIBLE_PIXELS,
-) -> None:
-    """Make a video again with a red rectangle round an object, in every frame that shows it.
-
-    Args:
-        source: The video.
-        file: Where to.
-        track: Where the video shows the object.
-        fps: Frames per second of the video.
-        crf: See :class:`VideoWriter`.
-        least_pixels: Frames with fewer pixels of the object stay unmarked.
-    """
-    shown = track.pixels >= least_pixels
-    boxes = {int(f): tuple(int(v) for v in b) for f, b in zip(track.frames[shown], track.boxes[shown], strict=True)}
-
-    def marked() -> Iterator[Image]:
-        for number, rgb in enumerate(read_frames(source)):
-            if number in boxes:
-                draw_mark(rgb, boxes[number])
-            yield rgb
-
-    _write_all(marked(), file, fps, crf)
-
-
-def draw_mark(rgb: Image, box: tuple[int, ...]) -> None:
-    """Draw a hollow red rectangle into an image.
-
-    Its edges lie on even pixels and are four pixels wide, so that the half resolution of a video's colour keeps them
-    pure. Where the box meets the border of the image, the rectangle is cut off by it.
-
-    Args:
-        rgb: H x W x 3 bytes, changed in place.
-        box: First column, first row, last column, last row of the object's pixels.
-    """
-    height, width = rgb.shape[:2]
-    margin, line = MARK_MARGIN_PX, MARK_WIDTH_PX
-    left, top = (_even(v - margin - line) for v in box[:2])
-    right, bottom = (_even(v + margin + line + 1) for v in box[2:])
-    outer = (max(left, 0), max(top, 0), min(right, width), min(bottom, height))
-    for x0, y0, x1, y1 in (
-        (left, top, right, top + line),
-        (left, bottom - line, right, bottom),
-        (left, top, left + line, bottom),
-        (right - line, top, right, bottom),
-    ):
-        rgb[max(y0, outer[1]) : max(0, min(y1, outer[3])), max(x0, outer[0]) : max(0, min(x1, outer[2]))] = MARK_COLOUR
-
-
 def cut_video(source: Path, file: Path, first: int, last: int, *, fps: float, crf: int = DEFAULT_CRF) -> None:
     """Make a stretch of a video a video of its own.
 
@@ -194,16 +145,20 @@ def cut_video(source: Path, file: Path, first: int, last: int, *, fps: float, cr
         fps: Frames per second.
         crf: See :class:`VideoWriter`.
     """
-    _write_all(itertools.islice(read_frames(source), first, last + 1), file, fps, crf)
+    write_video(itertools.islice(read_frames(source), first, last + 1), file, fps, crf)
 
 
-def _write_all(frames: Iterator[Image], file: Path, fps: float, crf: int) -> None:
+def write_video(frames: Iterator[Image], file: Path, fps: float, crf: int = DEFAULT_CRF) -> None:
+    """Write frames to an mp4 file.
+
+    Args:
+        frames: At least one H x W x 3 picture; all of one size.
+        file: Where to.
+        fps: Frames per second.
+        crf: See :class:`VideoWriter`.
+    """
     start = next(frames)
     with VideoWriter(file, start.shape[1], start.shape[0], fps, crf) as writer:
         writer.write(start)
         for rgb in frames:
             writer.write(rgb)
-
-
-def _even(value: int) -> int:
-    return value - value % 2

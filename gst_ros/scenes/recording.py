@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from gst_ros.scenes.cameras import CameraPose, CameraPreset, Intrinsics
 from gst_ros.scenes.catalogue import Catalogue
 from gst_ros.scenes.files import PlaceFiles, write_image, write_json
-from gst_ros.scenes.footage import cut_video, mark_video
+from gst_ros.scenes.footage import cut_video
 from gst_ros.scenes.freespace import FreeSpace
 from gst_ros.scenes.instances import InstanceFacts, Track
+from gst_ros.scenes.marking import mark_video
 from gst_ros.scenes.place import Place
 from gst_ros.scenes.plans import PlanFrame, draw_path
 from gst_ros.scenes.rendering.mesh import SceneMesh
