@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from gst_ros.scenes.cameras import CameraPreset, Intrinsics
-from gst_ros.scenes.catalogue import Catalogue
+from gst_ros.scenes.catalogue import FURNITURE_DIR_VARIABLE, Catalogue
 from gst_ros.scenes.files import PlaceFiles, write_image, write_json
 from gst_ros.scenes.footage import VideoWriter
 from gst_ros.scenes.freespace import FreeSpace
@@ -40,7 +42,12 @@ def open_catalogue(options: SetOptions) -> Catalogue | None:
     Raises:
         SceneError: It is missing.
     """
-    return None if options.builtin_only else Catalogue.open()
+    return None if options.builtin_only else _catalogue(os.environ.get(FURNITURE_DIR_VARIABLE))
+
+
+@lru_cache(maxsize=1)
+def _catalogue(folder: str | None) -> Catalogue:
+    return Catalogue.open(Path(folder) if folder else None)
 
 
 def grow(spec: PlaceSpec, options: SetOptions, catalogue: Catalogue | None) -> Place:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gst_ros.scenes.catalogue import Catalogue
 from gst_ros.scenes.place import Opening, Place, PlacedObject, Wall
 from gst_ros.scenes.rendering.build import object_mesh
+from gst_ros.scenes.rendering.simplify import unique_rows
 from gst_ros.scenes.rendering.structure import door_leaf, wall_frame
 
 Image = NDArray[np.uint8]
@@ -34,6 +35,7 @@ START_RADIUS_PX = 10
 OVERHEAD_M = 1.9
 """What hangs higher than this does not show on a plan."""
 _WALKABLE = ("door", "passage")
+_SPAN_PX = 1 << 20  # more than any image is high
 _SHIFT = 6  # cv2 draws with 6 fractional bits
 
 
@@ -182,11 +184,13 @@ def silhouette(thing: PlacedObject, frame: PlanFrame, catalogue: Catalogue | Non
         H x W booleans.
     """
     mesh = object_mesh(thing, catalogue)
-    points = frame.pixel(mesh.positions[:, :2].astype(np.float64))
-    fixed = np.round(points * (1 << _SHIFT)).astype(np.int32)
+    pixels = np.round(frame.pixel(mesh.positions[:, :2].astype(np.float64))).astype(np.int64)
     mask = np.zeros((frame.height, frame.width), np.uint8)
-    for triangle in fixed[mesh.faces]:
-        cv2.fillConvexPoly(mask, triangle, 255, lineType=cv2.LINE_8, shift=_SHIFT)
+    # Most triangles of furniture are smaller than a plan's pixels, and many fall together.
+    corners = np.sort((pixels[:, 0] * _SPAN_PX + pixels[:, 1])[mesh.faces], axis=1)
+    first, _ = unique_rows(corners)
+    for triangle in pixels[mesh.faces[first]].astype(np.int32):
+        cv2.fillConvexPoly(mask, triangle, 255, lineType=cv2.LINE_8)
     return mask > 0
 
 

@@ -18,6 +18,7 @@ FULL_WALL_M = 2.2
 """Walls from this height on reach the ceiling."""
 SAMPLE_M = 0.35
 """Distance between the points of a box that are tried for a lamp's light."""
+MOST_SAMPLES = 24
 NEAR_WALL_M = 0.2
 
 
@@ -70,9 +71,10 @@ def lamps_for_boxes(place: Place, low: NDArray[np.float32], high: NDArray[np.flo
     distance = np.linalg.norm(nearest - positions[None], axis=2)
     weight = np.where(distance < LAMP_REACH_M, strength[None] / (distance**2 + 0.6), 0.0)
     walls = _full_walls(place)
-    for k, row in zip(*np.nonzero(weight), strict=True):
-        if _hidden(walls, positions[row, :2], low[k, :2], high[k, :2]):
-            weight[k, row] = 0.0
+    box, lamp = np.nonzero(weight)
+    if len(walls) and len(box):
+        dark = _hidden(walls, positions[lamp, :2], *(corner[box, :2].astype(np.float64) for corner in (low, high)))
+        weight[box[dark], lamp[dark]] = 0.0
     order = np.argsort(-weight, axis=1, kind="stable")[:, :MAX_LAMPS]
     return [[int(i) for i in row if weight[k, i] > 0.0] for k, row in enumerate(order)]
 
@@ -96,24 +98,34 @@ def _full_walls(place: Place) -> NDArray[np.float64]:
 
 
 def _hidden(
-    walls: NDArray[np.float64], lamp: NDArray[np.float64], low: NDArray[np.float32], high: NDArray[np.float32]
-) -> bool:
-    """Whether each line on the floor from a lamp to a box crosses a wall before it comes near the box."""
-    if not len(walls):
-        return False
-    counts = np.clip(np.ceil((high - low) / SAMPLE_M).astype(int) + 1, 2, 24)
-    xs, ys = (np.linspace(low[i], high[i], counts[i]) for i in range(2))
-    targets = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2).astype(np.float64)
-    offsets = targets - lamp
+    walls: NDArray[np.float64], lamps: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Whether each line on the floor from a lamp to a box crosses a wall before it comes near the box.
+
+    Args:
+        walls: S x 2 x 2 stretches that no light passes.
+        lamps: N x 2 lamps, one for each box.
+        low: N x 2 lower corners of the boxes.
+        high: N x 2 upper corners.
+    """
+    counts = np.clip(np.ceil((high - low) / SAMPLE_M).astype(np.int64) + 1, 2, MOST_SAMPLES)
+    total = counts.prod(axis=1)
+    first = np.cumsum(total) - total
+    owner = np.repeat(np.arange(len(low)), total)
+    index = np.arange(int(total.sum())) - np.repeat(first, total)
+    steps = np.stack([index % counts[owner, 0], index // counts[owner, 0]], axis=1)
+    targets = low[owner] + steps / (counts[owner] - 1) * (high - low)[owner]
+    offsets = targets - lamps[owner]
     distance = np.linalg.norm(offsets, axis=1)
     # A wall's own faces lie half its thickness from its middle: lines stop a little before their ends.
-    reach = np.clip(1.0 - NEAR_WALL_M / np.maximum(distance, 1e-9), 0.0, 1.0)
-    ends = lamp + offsets * reach[:, None]
-    a, b = walls[None, :, 0], walls[None, :, 1]
-    side_a, side_b = _side(lamp, ends[:, None], a), _side(lamp, ends[:, None], b)
-    side_lamp, side_end = _side(a, b, lamp), _side(a, b, ends[:, None])
-    crossed = ((side_a * side_b < 0) & (side_lamp * side_end < 0)).any(axis=1)
-    return bool(crossed.all())
+    ends = lamps[owner] + offsets * np.clip(1.0 - NEAR_WALL_M / np.maximum(distance, 1e-9), 0.0, 1.0)[:, None]
+    crossed = np.zeros(len(owner), bool)
+    for a, b in walls:
+        rest = np.flatnonzero(~crossed)
+        start, end = lamps[owner[rest]], ends[rest]
+        apart = (_side(start, end, a) * _side(start, end, b) < 0) & (_side(a, b, start) * _side(a, b, end) < 0)
+        crossed[rest[apart]] = True
+    return np.asarray(np.logical_and.reduceat(crossed, first))
 
 
 def _side(a: NDArray[np.float64], b: NDArray[np.float64], point: NDArray[np.float64]) -> NDArray[np.float64]:
