@@ -22,7 +22,7 @@ from gst_ros.scenes.check.baselines import Asked, check_oracle, check_random, ch
 from gst_ros.scenes.check.fairness import check_fairness
 from gst_ros.scenes.check.files import check_files
 from gst_ros.scenes.check.geometry import bearing_deg, in_box_frame, plan_point_999, project, rays
-from gst_ros.scenes.check.marks import check_marks
+from gst_ros.scenes.check.marks import check_marks, drawn, red
 from gst_ros.scenes.check.oracle import Oracle
 from gst_ros.scenes.check.pictures import check_pictures
 from gst_ros.scenes.check.positions import check_positions
@@ -244,6 +244,16 @@ def test_a_thing_elsewhere_than_its_box_says_is_found(place: Path):
         truth.objects[target]["position_m"][0] += 0.6
         names = failed(check_ranges(studio))
     assert "targets fill their boxes" in names
+
+
+def test_a_red_chair_is_no_rectangle_and_a_rectangle_on_it_is():
+    chair = np.full((20, 20, 3), (178, 40, 40), np.uint8)
+    encoded_again = np.full((20, 20, 3), (184, 42, 38), np.uint8)
+    assert not red(chair).any() and red(encoded_again).all()
+    assert not drawn(chair, encoded_again).any()
+    marked = chair.copy()
+    marked[4:8] = (255, 0, 0)
+    assert int(drawn(chair, marked).sum()) == 80
 
 
 def test_unmarked_and_wrongly_marked_videos_are_found(place: Path):

@@ -16,6 +16,8 @@ from gst_ros.scenes.check.truth import PlaceTruth
 LEAST_MARK_PX = 60
 """Red pixels that the plain video has not: from so many on, a frame is marked."""
 MOST_STRAY_PX = 12
+LEAST_CHANGE = 40
+"""By how much of 255 a drawn pixel differs from what it covers, in its most different channel."""
 AROUND_PX = 12
 """How far outside the largest recorded box its rectangle may reach."""
 
@@ -55,12 +57,18 @@ def red(rgb: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return np.asarray((rgb[..., 0] > 180) & (rgb[..., 1] < 70) & (rgb[..., 2] < 70))
 
 
+def drawn(plain: NDArray[np.uint8], marked: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """The red pixels that were not so before: a red chair differs a little between two encodings, a rectangle much."""
+    change = np.abs(marked.astype(np.int16) - plain.astype(np.int16)).max(axis=2)
+    return np.asarray(red(marked) & (change > LEAST_CHANGE))
+
+
 def _red(plain: Path, marked: Path) -> Iterator[int]:
     """Per frame, the red pixels of the marked video that the plain one has not."""
     for a, b in itertools.zip_longest(_frames(plain), _frames(marked)):
         if a is None or b is None or a.shape != b.shape:
             return  # lengths and sizes are checked elsewhere
-        yield int((red(b) & ~red(a)).sum())
+        yield int(drawn(a, b).sum())
 
 
 def _frames(file: Path) -> Iterator[NDArray[np.uint8]]:
@@ -74,7 +82,7 @@ def _box_problem(file: Path, number: int, box: list[int], plain: Path) -> list[s
     pair = next(itertools.islice(zip(_frames(plain), _frames(file), strict=False), number, None), None)
     if pair is None:
         return [f"{file.name}: has no frame {number}"]
-    rows, columns = np.nonzero(red(pair[1]) & ~red(pair[0]))
+    rows, columns = np.nonzero(drawn(*pair))
     if not len(rows):
         return [f"{file.name}: no rectangle in the best frame {number}"]
     height, width = pair[0].shape[:2]
