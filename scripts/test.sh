@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Set-up, then style, types and all tests.
-#   bash scripts/test.sh [arguments of pytest]
+#   bash scripts/test.sh [arguments of pytest]     (-n 0: in one process)
 # shellcheck source-path=SCRIPTDIR
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
@@ -26,10 +26,12 @@ check "mypy" mypy
 if [ "$(cat -- "$state/ros_source")" = installation ]; then
     # A ROS installation brings pytest plugins of its own, which need not fit the pytest in .venv.
     export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
-    check "pytest" python -m pytest --durations=10 -p _hypothesis_pytestplugin "$@"
+    plugins=(-p _hypothesis_pytestplugin -p xdist)
 else
-    check "pytest" python -m pytest --durations=10 "$@"
+    plugins=()
 fi
+# A test file stays in one process: its tests share what is slow to make.
+check "pytest" python -m pytest --durations=10 ${plugins[@]+"${plugins[@]}"} -n 2 --dist loadfile "$@"
 
 note "$(printf '%s; ' "${durations[@]}")total $SECONDS s"
 if [ ${#failed[@]} -gt 0 ]; then

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rclpy.client import Client
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -22,6 +22,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from gst_ros.errors import SessionError
 
 LOOK_PERIOD_S = 0.5
+EARLY_S = 10.0
+"""For so long after the nodes were found, a second system is still looked for: a busy machine discovers slowly."""
 STATUS_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -99,6 +101,13 @@ class Peer:
         self._watch.notify()
 
 
+class _Early(NamedTuple):
+    """The nodes of a system that was complete a moment ago, and until when another one is looked for."""
+
+    peers: Sequence[Peer]
+    until: float
+
+
 class SystemWatch:
     """Spins a node in a thread of its own and waits for its peers.
 
@@ -115,6 +124,7 @@ class SystemWatch:
         self._silence_timeout_s = silence_timeout_s
         self._grace_s = grace_s
         self._failure: BaseException | None = None
+        self._early: _Early | None = None
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
         self._spinner = threading.Thread(target=self._spin, name="spin", daemon=True)
@@ -156,6 +166,7 @@ class SystemWatch:
             else:
                 complete_since = now if complete_since is None else complete_since
                 if now - complete_since >= stable_s:
+                    self._early = self._early or _Early(peers, until=now + EARLY_S)
                     return
             # The graph gives no sign when it changes, so it is looked at a few times a second.
             with self._changed:
@@ -189,6 +200,7 @@ class SystemWatch:
                 next_look = now + LOOK_PERIOD_S
                 for peer in peers:
                     peer.check_alive(self._silence_timeout_s, self._grace_s)
+                self._look_for_a_second_system()
             if now >= deadline:
                 raise SessionError(f"{what} took more than {timeout_s:g} s")
 
@@ -221,16 +233,30 @@ class SystemWatch:
             raise
         return future.result()
 
-    def _wrong_numbers(self, peers: Sequence[Peer], image_topic: str) -> list[str]:
-        """Signs of a second system on the same ROS domain. A node killed just now may haunt it for 20 s."""
+    def _look_for_a_second_system(self) -> None:
+        """Raise SessionError if a second one has been discovered soon after the start."""
+        # A peer that died and came back is seen twice for a while.
+        if self._early is None or any(peer.missing() or peer.returns for peer in self._early.peers):
+            return
+        twins = self._twins(self._early.peers) if time.monotonic() < self._early.until else []
+        if twins:
+            raise SessionError(twins[0], remedy=_domain_remedy())
+
+    def _twins(self, peers: Sequence[Peer]) -> list[str]:
+        """Peers that are there more than once. A node killed just now may haunt the domain for 20 s."""
         node = self.node
         counts = collections.Counter(
             f"{namespace.rstrip('/')}/{name}" for name, namespace in node.get_node_names_and_namespaces()
         )
-        for peer in peers:
-            full_name = f"{node.get_namespace().rstrip('/')}/{peer.name}"
-            if counts[full_name] > 1:
-                return [f"there are {counts[full_name]} nodes named {full_name}"]
+        names = [f"{node.get_namespace().rstrip('/')}/{peer.name}" for peer in peers]
+        return [f"there are {counts[name]} nodes named {name}" for name in names if counts[name] > 1]
+
+    def _wrong_numbers(self, peers: Sequence[Peer], image_topic: str) -> list[str]:
+        """Signs of a second system on the same ROS domain, or of a stream that nobody sends or takes."""
+        twins = self._twins(peers)
+        if twins:
+            return twins
+        node = self.node
         topic = node.resolve_topic_name(image_topic)
         publishers = node.get_publishers_info_by_topic(topic)
         if len(publishers) != 1:
