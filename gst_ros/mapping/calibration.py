@@ -1,0 +1,205 @@
+"""The camera from the video itself: focal length, pitch and roll, and whether they and the height stay the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gst_ros.config import Settings, setting
+from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.constancy import Constancy, ConstancyConfig, check_constancy
+from gst_ros.mapping.pairs import FramePair, PairConfig, collect_pairs
+from gst_ros.mapping.planar_epipolar import Lens, Matches, scan
+from gst_ros.mapping.planar_fit import FREE, PlanarFit, Prior, fit_planar, keep_better
+from gst_ros.media.frames import Frame
+
+
+@dataclass(frozen=True)
+class EstimateConfig(Settings):
+    """How a camera is estimated."""
+
+    pairs: PairConfig = field(default_factory=PairConfig)
+    constancy: ConstancyConfig = field(default_factory=ConstancyConfig)
+    least_pairs: int = setting(8, "With fewer pairs of frames nothing is estimated.", low=2)
+    prior_fov_deg: float = setting(80.0, "Horizontal field of view that cameras have.", unit="deg", above=10, high=170)
+    prior_f_std: float = setting(0.4, "Standard deviation of the logarithm of the focal length.", above=0.0)
+    prior_pitch_deg: float = setting(20.0, "Pitch that mounts have.", unit="deg", low=-90, high=90)
+    prior_pitch_std_deg: float = setting(25.0, "Its standard deviation.", unit="deg", above=0.0)
+    prior_roll_std_deg: float = setting(2.0, "Standard deviation of the roll, about 0.", unit="deg", above=0.0)
+    height_m: float = setting(1.5, "Height of the camera where nothing is known of it.", unit="m", above=0.0)
+    height_std_share: float = setting(0.1, "Standard deviation of that height, as a share of it.", low=0.0)
+
+
+@dataclass(frozen=True)
+class CameraEstimate:
+    """What a video tells about its camera.
+
+    Attributes:
+        camera: Intrinsics for the video's frames.
+        mount: Height, pitch and roll with their standard deviations. The height is never estimated: the picture of a
+            room and of one half its size are the same.
+        f_std_px: Standard deviation of the focal length in pixels; 0 where it was known.
+        constancy: How far pitch, roll and height change, and whether the planar assumption holds.
+        pairs: How many pairs of frames were used.
+        noise_px: Standard deviation of the distances from epipolar lines.
+        notes: The same in words.
+    """
+
+    camera: PinholeCamera
+    mount: CameraMount
+    f_std_px: float
+    constancy: Constancy
+    pairs: int
+    noise_px: float
+    notes: tuple[str, ...]
+
+    @property
+    def constant(self) -> bool:
+        """Whether pitch, roll and height stay the same, so that a pose has three degrees of freedom."""
+        return self.constancy.constant
+
+
+def estimate_camera(
+    frames: Iterable[Frame],
+    known: PinholeCamera | None = None,
+    mount: CameraMount | None = None,
+    config: EstimateConfig | None = None,
+) -> CameraEstimate:
+    """Estimate what is not known of a camera, and test whether it moves in the plane.
+
+    Args:
+        frames: The video, or as much of it as may be looked at.
+        known: Intrinsics, if known (for any size of the same pictures); they are not changed.
+        mount: The mount, if known. Its height is kept; its pitch and roll are kept where their standard deviations
+            are 0, and are a prior otherwise.
+        config: Priors and limits.
+
+    Raises:
+        MapError: The frames hold too little motion or texture to tell.
+    """
+    config = config or EstimateConfig()
+    size: list[tuple[int, int]] = []
+    pairs = list(collect_pairs(_measured(frames, size), config.pairs))
+    if len(pairs) < config.least_pairs:
+        raise MapError(
+            f"only {len(pairs)} pairs of frames show the same points from two places, of {config.least_pairs} needed",
+            remedy="give the camera's focal length, pitch and roll, or a video that moves more",
+        )
+    width, height = size[0]
+    known = None if known is None else known.scaled_to(width, height)
+    return estimate_from_pairs(pairs, (width, height), known, mount, config)
+
+
+def estimate_from_pairs(
+    pairs: Sequence[FramePair],
+    size: tuple[int, int],
+    known: PinholeCamera | None = None,
+    mount: CameraMount | None = None,
+    config: EstimateConfig | None = None,
+) -> CameraEstimate:
+    """:func:`estimate_camera` for pairs that were collected already.
+
+    Args:
+        pairs: At least ``config.least_pairs``.
+        size: Width and height of the frames in pixels.
+        known: As there, for this size.
+        mount: As there.
+        config: As there.
+    """
+    config = config or EstimateConfig()
+    width, height = size
+    prior = _prior(width, known, mount, config)
+    if known is not None and known.fy != known.fx:
+        # Square pixels for the estimate: heights are stretched to the focal length of the widths.
+        pairs = [_squared(pair, known) for pair in pairs]
+    centre = ((width - 1) / 2, (height - 1) / 2) if known is None else (known.cx, known.cy)
+    matches = Matches.of(pairs, centre)
+    fit = _fit(matches, _start(pairs, centre, prior, width), prior)
+    constancy = check_constancy(matches, fit, [pair.first_ns for pair in pairs], mount, config.constancy)
+    if not constancy.constant:
+        # With motions that tilt and climb about a mean mount, the lens is no longer bent to explain them.
+        fit = fit_planar(matches, fit.lens, fit.motion, prior, columns=FREE, scales_px=(10.0, 3.0, None))
+    camera = known or PinholeCamera.centred(width, height, fit.lens.f_px)
+    f_std, pitch_std, roll_std = np.sqrt(np.diag(fit.covariance))
+    if mount is None:
+        mount = CameraMount(height_m=config.height_m, height_std_m=config.height_m * config.height_std_share)
+    mount = replace(
+        mount,
+        pitch_deg=math.degrees(fit.lens.pitch_rad),
+        roll_deg=math.degrees(fit.lens.roll_rad),
+        pitch_std_deg=math.degrees(pitch_std),
+        roll_std_deg=math.degrees(roll_std),
+    )
+    f_std_px = float(f_std * fit.lens.f_px)
+    notes = (
+        f"focal length {camera.fx:.1f} px" + (" (given)" if known else f" +- {f_std_px:.1f} px"),
+        f"pitch {mount.pitch_deg:.2f} +- {mount.pitch_std_deg:.2f} deg, "
+        f"roll {mount.roll_deg:.2f} +- {mount.roll_std_deg:.2f} deg",
+        f"{len(pairs)} pairs of frames, {fit.noise_px:.2f} px",
+        *constancy.notes,
+    )
+    return CameraEstimate(camera, mount, f_std_px, constancy, len(pairs), fit.noise_px, notes)
+
+
+def _measured(frames: Iterable[Frame], size: list[tuple[int, int]]) -> Iterable[Frame]:
+    """Pass frames on, and keep the width and height of the first one."""
+    for frame in frames:
+        if not size:
+            size.append((frame.image_rgb.shape[1], frame.image_rgb.shape[0]))
+        yield frame
+
+
+def _prior(width: int, known: PinholeCamera | None, mount: CameraMount | None, config: EstimateConfig) -> Prior:
+    if known is not None:
+        f_px, f_std = known.fx, 0.0
+    else:
+        f_px = width / 2 / math.tan(math.radians(config.prior_fov_deg) / 2)
+        f_std = config.prior_f_std
+    if mount is not None:
+        tilt = (mount.pitch_deg, mount.roll_deg)
+        tilt_std = (mount.pitch_std_deg, mount.roll_std_deg)
+    else:
+        tilt = (config.prior_pitch_deg, 0.0)
+        tilt_std = (config.prior_pitch_std_deg, config.prior_roll_std_deg)
+    return Prior(
+        (math.log(f_px), math.radians(tilt[0]), math.radians(tilt[1])),
+        (f_std, math.radians(tilt_std[0]), math.radians(tilt_std[1])),
+    )
+
+
+def _start(pairs: Sequence[FramePair], centre: tuple[float, float], prior: Prior, width: int) -> Lens:
+    """The best of a grid of lenses, each refined a little on some of the pairs."""
+    log_f, pitch, roll = prior.mean
+    focal = [math.exp(log_f)] if prior.std[0] == 0 else [width * share for share in (0.38, 0.52, 0.72, 1.0)]
+    near = prior.std[1] < math.radians(6)
+    tilts = [pitch] if near else [math.radians(value) for value in (-10, 5, 20, 35, 50)]
+    few = [pairs[k] for k in np.unique(np.linspace(0, len(pairs) - 1, 16).astype(int))]
+    matches = Matches.of(few, centre, most=60)
+    fits = []
+    for f_px in focal:
+        for tilt in tilts:
+            lens = Lens(f_px, tilt, roll)
+            fits.append(fit_planar(matches, lens, scan(matches, lens), prior, scales_px=(width / 128,), iterations=5))
+    return min(fits, key=lambda fit: fit.cost).lens
+
+
+def _fit(matches: Matches, lens: Lens, prior: Prior) -> PlanarFit:
+    """All pairs; those that stay far from the rest (a moving thing, a blurred frame) are left to the robust weights."""
+    fit = fit_planar(matches, lens, scan(matches, lens), prior)
+    for _ in range(3):
+        # The motion of a pair may be caught in a poor optimum that is due to the lens being wrong before.
+        before = fit.lens.vector
+        fit = keep_better(matches, fit, scan(matches, fit.lens), prior)
+        if np.abs(fit.lens.vector - before).max() < 1e-3:
+            break
+    return fit
+
+
+def _squared(pair: FramePair, camera: PinholeCamera) -> FramePair:
+    def squared(points: Array) -> Array:
+        return np.column_stack([points[:, 0], (points[:, 1] - camera.cy) * camera.fx / camera.fy + camera.cy])
+
+    return replace(pair, first_px=squared(pair.first_px), second_px=squared(pair.second_px))
