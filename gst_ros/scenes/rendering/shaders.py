@@ -151,12 +151,22 @@ float sun_visibility(vec3 p, vec3 n) {
     return lit;
 }
 
+// Two taps along the longer side of the pixel's footprint keep floors sharp at flat angles.
+vec3 texel(float layer, vec2 across, vec2 along) {
+    bool turned = dot(across, across) < dot(along, along);
+    vec2 longer = turned ? along : across, shorter = turned ? across : along;
+    longer *= 0.5;
+    vec3 a = textureGrad(textures, vec3(uv + 0.5 * longer, layer), longer, shorter).rgb;
+    vec3 b = textureGrad(textures, vec3(uv - 0.5 * longer, layer), longer, shorter).rgb;
+    return 0.5 * (a + b);
+}
+
 void main() {
     vec4 base = texelFetch(materials, ivec2(0, material), 0);
     vec4 look = texelFetch(materials, ivec2(1, material), 0);
     vec3 albedo = base.rgb;
     if (base.a >= 0.0) {
-        vec3 sampled = texture(textures, vec3(uv, base.a)).rgb;
+        vec3 sampled = texel(base.a, dFdx(uv), dFdy(uv));
         albedo *= sampled * sampled;   // close enough to the sRGB curve, and cheap
     }
     vec3 to_eye = view_direction == vec3(0.0) ? normalize(eye - position) : -view_direction;
