@@ -1,0 +1,215 @@
+"""From what single views show to one grid: votes for floor and for obstacles in the cells of the map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from gst_ros.config import Settings, setting
+from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.grid import FREE, OCCUPIED, UNKNOWN, Evidence, OccupancyGrid, reached
+from gst_ros.mapping.planar import transform
+from gst_ros.mapping.sweep import Heights, PlaneSweep, SweepConfig, View
+
+Array = NDArray[np.float64]
+
+_BATCH = 8
+_THREADS = 2
+
+
+@dataclass(frozen=True)
+class GridConfig(Settings):
+    """How votes become cells. Heights and ranges are shares of the camera's height, so that small robots work alike."""
+
+    resolution_m: float = setting(0.05, "Side of a cell.", unit="m", low=0.01, high=0.5)
+    range: float = setting(3.4, "Farthest floor that votes, as a share of the camera's height.", above=0.5)
+    near: float = setting(1.2, "Range within which a vote counts fully, as a share of the camera's height.", above=0.0)
+    floor_top: float = setting(0.05, "Up to this height it is floor for sure.", above=0.0)
+    obstacle_bottom: float = setting(0.11, "From this height on it is an obstacle for sure.", above=0.0)
+    obstacle_weight: float = setting(2.0, "Votes for floor that a vote for an obstacle outweighs.", above=0.0)
+    least_votes: float = setting(0.8, "Votes that a cell needs to be known.", above=0.0)
+    walked_m: float = setting(0.12, "Around its path the robot's body proves the floor free.", unit="m", low=0.0)
+
+
+class VoteGrid:
+    """Votes in the cells of a map of fixed extent.
+
+    Args:
+        low_m: Lower corner (x, y) in ``map`` of what the grid must cover.
+        high_m: Its upper corner.
+        mount: How the camera is mounted.
+        config: See :class:`GridConfig`.
+    """
+
+    def __init__(self, low_m: Array, high_m: Array, mount: CameraMount, config: GridConfig) -> None:
+        self._config, self._mount = config, mount
+        step = config.resolution_m
+        first = np.floor(low_m / step)
+        columns, rows = (int(n) for n in np.ceil(high_m / step) - first)
+        if rows * columns > 40_000_000:
+            raise MapError(f"a grid of {rows} x {columns} cells is too large", remedy="choose a coarser resolution")
+        self._origin = (float(first[0] * step), float(first[1] * step))
+        self.floor: Evidence = np.zeros((rows, columns), np.float32)
+        self.obstacle: Evidence = np.zeros((rows, columns), np.float32)
+        self._colour: NDArray[np.float32] = np.zeros((rows, columns, 3), np.float32)
+        self._seen: Evidence = np.zeros((rows, columns), np.float32)
+        self._walked = np.zeros((rows, columns), bool)
+
+    def add(self, pose: Array, seen: Heights) -> None:
+        """Let one view vote: each cell at most once for floor and once for an obstacle."""
+        config, height_m = self._config, self._mount.height_m
+        farthest = config.range * height_m
+        top, bottom = config.floor_top * height_m, config.obstacle_bottom * height_m
+        floor = np.clip((bottom - seen.height) / (bottom - top), 0, 1) * (seen.height > -1.5 * bottom)
+        window, x, y = self._window(pose, farthest)
+        distance = np.hypot(x, y)
+        weight = (1 / (1 + (distance / (config.near * height_m)) ** 2)).astype(np.float32)
+        size = (x.shape[1], x.shape[0])
+        matrix = self._cell_to_pixel(pose, window, seen.camera)
+        visible = (distance < farthest) & (x > 0.05 * height_m)
+
+        def warped(image: NDArray[np.float32]) -> NDArray[np.float32]:
+            flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+            return np.asarray(cv2.warpPerspective(image, matrix, size, flags=flags), dtype=np.float32)
+
+        vote = warped((floor * seen.certainty).astype(np.float32)) * visible * weight
+        self.floor[window] += vote
+        self._colour[window] += warped(seen.colour.astype(np.float32)) * vote[:, :, None]
+        self._seen[window] += vote
+        self._add_obstacles(pose, seen, window, farthest)
+        self._mark_walked(pose)
+
+    def grid(self) -> OccupancyGrid:
+        """The cells, cleaned: free is what hangs together with the walked path."""
+        config = self._config
+        floor, obstacle = (cv2.GaussianBlur(votes, (0, 0), 0.7) for votes in (self.floor, self.obstacle))
+        against = config.obstacle_weight * obstacle
+        evidence = (floor - against) / (floor + against + config.least_votes)
+        evidence[self._walked] = 1.0
+        enough = floor + against > config.least_votes
+        free = enough & (evidence > 0) | self._walked
+        free = reached(free, self._walked)
+        occupied = enough & (evidence < 0)
+        cells = np.full(free.shape, UNKNOWN, np.int8)
+        cells[occupied], cells[free] = OCCUPIED, FREE
+        sure = np.where(cells == UNKNOWN, 0, evidence).astype(np.float32)
+        colour = np.clip(self._colour / np.maximum(self._seen, 1e-6)[:, :, None], 0, 255).astype(np.uint8)
+        return OccupancyGrid(cells, config.resolution_m, self._origin, sure, colour)
+
+    def _window(self, pose: Array, farthest: float) -> tuple[tuple[slice, slice], Array, Array]:
+        """The cells within reach, and where their middles lie in ``base``."""
+        step = self._config.resolution_m
+        column, row = ((pose[i] - self._origin[i]) / step for i in (0, 1))
+        reach = farthest / step
+        rows, columns = self.floor.shape
+        top, bottom = max(int(row - reach), 0), min(int(row + reach) + 2, rows)
+        left, right = max(int(column - reach), 0), min(int(column + reach) + 2, columns)
+        dx = (np.arange(left, right) + 0.5 - column) * step
+        dy = (np.arange(top, bottom)[:, None] + 0.5 - row) * step
+        cos, sin = np.cos(pose[2]), np.sin(pose[2])
+        return (slice(top, bottom), slice(left, right)), cos * dx + sin * dy, -sin * dx + cos * dy
+
+    def _cell_to_pixel(self, pose: Array, window: tuple[slice, slice], camera: PinholeCamera) -> Array:
+        """3 x 3 matrix from (column, row) in the window to pixels, for points on the floor."""
+        step = self._config.resolution_m
+        left = self._origin[0] + (window[1].start + 0.5) * step
+        low = self._origin[1] + (window[0].start + 0.5) * step
+        cell_to_map = np.array([[step, 0, left], [0, step, low], [0, 0, 1]])
+        cos, sin = np.cos(pose[2]), np.sin(pose[2])
+        turn = np.array([[cos, sin, 0], [-sin, cos, 0], [0, 0, 1]])
+        map_to_base = turn @ np.array([[1, 0, -pose[0]], [0, 1, -pose[1]], [0, 0, 1]])
+        rotation = self._mount.rotation_base_from_camera.T
+        floor_to_camera = np.column_stack([rotation[:, 0], rotation[:, 1], -rotation[:, 2] * self._mount.height_m])
+        return np.asarray(camera.matrix @ floor_to_camera @ map_to_base @ cell_to_map)
+
+    def _add_obstacles(self, pose: Array, seen: Heights, window: tuple[slice, slice], farthest: float) -> None:
+        config, height_m = self._config, self._mount.height_m
+        twice = (2 * seen.camera.width, 2 * seen.camera.height)
+        camera = seen.camera.scaled_to(*twice)
+        height = cv2.resize(seen.height, twice, interpolation=cv2.INTER_LINEAR)
+        certainty = cv2.resize(seen.certainty, twice, interpolation=cv2.INTER_LINEAR)
+        top, bottom = config.floor_top * height_m, config.obstacle_bottom * height_m
+        certainty = certainty * np.clip((height - top) / (bottom - top), 0, 1)
+        rows, columns = np.nonzero(certainty > 0.1)
+        pixels = np.stack([columns, rows], axis=1).astype(np.float64)
+        points = self._mount.floor_points(pixels, camera) * (1 - height[rows, columns] / height_m)[:, None]
+        with np.errstate(invalid="ignore"):
+            near = np.hypot(points[:, 0], points[:, 1]) < farthest
+        rows, columns, points = rows[near], columns[near], points[near]
+        distance = np.hypot(points[:, 0], points[:, 1])
+        step = config.resolution_m
+        cells = np.floor((transform(pose, points) - self._origin) / step).astype(np.int64)
+        cells -= (window[1].start, window[0].start)
+        shape = (window[0].stop - window[0].start, window[1].stop - window[1].start)
+        inside = (cells >= 0).all(axis=1) & (cells[:, 1] < shape[0]) & (cells[:, 0] < shape[1])
+        flat = cells[inside, 1] * shape[1] + cells[inside, 0]
+        # A vertical surface one cell wide and ten high covers about so many pixels at this distance.
+        expected = 10 * (step * camera.fx / np.maximum(distance[inside], 0.1)) ** 2
+        weight = certainty[rows[inside], columns[inside]] / np.maximum(expected, 1.0) * 4
+        votes = np.bincount(flat, weight, shape[0] * shape[1]).reshape(shape)
+        size = (config.near * height_m) ** 2
+        far = 1 / (1 + distance[inside] ** 2 / size)
+        falloff = np.ones(shape[0] * shape[1])
+        falloff[flat] = far
+        vote = (np.minimum(votes, 1) * falloff.reshape(shape)).astype(np.float32)
+        self.obstacle[window] += vote
+        small = seen.colour[np.minimum(rows[inside] // 2, seen.colour.shape[0] - 1), columns[inside] // 2]
+        share = weight * far
+        for channel in range(3):
+            sums = np.bincount(flat, share * small[:, channel], shape[0] * shape[1]).reshape(shape)
+            self._colour[window][:, :, channel] += sums
+        self._seen[window] += np.bincount(flat, share, shape[0] * shape[1]).reshape(shape)
+
+    def _mark_walked(self, pose: Array) -> None:
+        step = self._config.resolution_m
+        column, row = ((pose[i] - self._origin[i]) / step for i in (0, 1))
+        radius = self._config.walked_m / step
+        mask = self._walked.view(np.uint8)
+        cv2.circle(mask, (int(column), int(row)), int(radius), 1, -1)
+
+
+def build_grid(
+    views: Sequence[View],
+    camera: PinholeCamera,
+    mount: CameraMount,
+    config: GridConfig | None = None,
+    sweep_config: SweepConfig | None = None,
+) -> OccupancyGrid:
+    """The grid of a walk.
+
+    Args:
+        views: Pictures along it, some hundredths to some tenths of the camera's height apart.
+        camera: Of the pictures.
+        mount: How it is mounted.
+        config: How votes become cells.
+        sweep_config: How heights are found.
+
+    Raises:
+        MapError: There are fewer than two views.
+    """
+    config = config or GridConfig()
+    if len(views) < 2:
+        raise MapError("a grid needs at least two views from different places")
+    sweep = PlaneSweep(camera, mount, sweep_config)
+    poses = np.stack([view.pose for view in views])
+    margin = config.range * mount.height_m + config.resolution_m
+    votes = VoteGrid(poses[:, :2].min(axis=0) - margin, poses[:, :2].max(axis=0) + margin, mount, config)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        prepared = list(pool.map(sweep.prepared, [view.image for view in views]))
+        chosen = [sweep.neighbours(poses, k) for k in range(len(views))]
+        usable = [k for k in range(len(views)) if chosen[k]]
+
+        def costs_of(k: int) -> NDArray[np.int16]:
+            return sweep.costs(prepared[k], poses[k], [(prepared[n], poses[n]) for n in chosen[k]])
+
+        for start in range(0, len(usable), _BATCH):
+            batch = usable[start : start + _BATCH]
+            costs = list(pool.map(costs_of, batch))
+            for k, seen in zip(batch, sweep.heights(costs, [views[k].image for k in batch]), strict=True):
+                votes.add(poses[k], seen)
+    return votes.grid().cropped()
