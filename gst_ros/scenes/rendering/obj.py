@@ -38,6 +38,8 @@ TEXTURED_FACTOR = 2.0
 """Textured parts may be so many times more, because seams cost looks."""
 MAX_TEXTURE_PIXELS = 512
 """Larger textures are shrunk: the renderer keeps them at this size."""
+MOST_REPEATS = 1e4
+"""Texture coordinates beyond this are taken for damage."""
 
 # OBJ has Y up and the front at +Z; the object frame has x forward, y left, z up.
 OBJECT_FROM_OBJ = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -100,6 +102,8 @@ class _Reader:
                 self._read_materials(posixpath.join(self._folder, rest.strip()))
         self.positions = _table(numbers["v"], 3)
         self.uvs = _table(numbers["vt"], 2)
+        # Some models hold numbers of 10^9 here, whose differences from pixel to pixel overflow in a renderer.
+        self.uvs[~(np.abs(self.uvs) < MOST_REPEATS)] = 0.0
         self.normals = _table(numbers["vn"], 3)
         counts = (len(self.positions), len(self.uvs), len(self.normals))
         self.corners = {name: _triangles(lines, counts) for name, lines in faces.items() if lines}
