@@ -174,7 +174,7 @@ def test_failed_questions_give_exit_code_3_and_a_scripted_run_can_be_completed(t
     answers.write_text(json.dumps({"question_000": "-134", "question_002": "I can't tell"}))
     options = ("eval", "--no-ros", "--questions", file, "--output", tmp_path / "run", "--answerer", "scripted")
     code, _, err = gst(*options, "--answers", answers, capsys=capsys)
-    assert code == 3 and "1 questions failed; run the same command again" in err and "question_001" in err
+    assert code == 3 and "questions that failed: 1; run the same command again" in err and "question_001" in err
     answers.write_text(json.dumps({"question_000": "0", "question_001": "3.2", "question_002": "1 2"}))
     code, _, _ = gst(*options, "--answers", answers, capsys=capsys)
     assert code == 0

@@ -132,7 +132,7 @@ def test_failed_questions_make_a_run_partial() -> None:
     score = run_score(90.0, ed_v=223)
     failed = TaskScore("ed_v", 90.0, 1.0, 223, 0, 1, 0)
     comparison = compare(RunScore({**score.tasks, "ed_v": failed}, 90.0, 0.3, 12), "mine")
-    assert "1 questions failed and are not scored." in comparison.shortfalls
+    assert "Questions that failed and are not scored: 1." in comparison.shortfalls
 
 
 # --- tables ---

@@ -271,9 +271,9 @@ def test_a_broken_result_file_is_one_error(tmp_path: Path) -> None:
     [
         (None, "has no task"),
         ("", "has no task"),
-        ({}, "task is a dict"),
-        ({"a": 1}, "task is a dict"),
-        (5, "task is a int"),
+        ({}, "task is a mapping"),
+        ({"a": 1}, "task is a mapping"),
+        (5, "task is a number"),
         ("zzz", "unknown task 'zzz'"),
     ],
 )

@@ -184,7 +184,7 @@ def test_tasks_filter_takes_any_spelling_and_says_when_nothing_is_left(tmp_path:
         ({"uid": {"a": 1}}, "uid", "has no uid"),
         ({"uid": "x" * 5000}, "uid", "uid has 5000 letters"),
         ({"task": ...}, "task", "has no task"),
-        ({"task": 7}, "task", "task is a int"),
+        ({"task": 7}, "task", "task is a number"),
         ({"task": "Object_Localisation_Egocentric_Direction_visual"}, "task", "did you mean 'Object_Localization"),
         ({"answer": ...}, "answer", "has no true answer"),
         ({"answer": ""}, "answer", "has no true answer"),
@@ -195,13 +195,13 @@ def test_tasks_filter_takes_any_spelling_and_says_when_nothing_is_left(tmp_path:
         ({"texts": ...}, "texts", "has no texts"),
         ({"texts": [1, 2]}, "texts", "has no texts"),
         ({"copied_video_path": ...}, "copied_video_path", "names no video"),
-        ({"copied_video_path": 3}, "copied_video_path", "video is a int"),
+        ({"copied_video_path": 3}, "copied_video_path", "video is a number"),
         ({"copied_video_path": "gone.mp4"}, "copied_video_path", "video gone.mp4 missing"),
         ({"copied_video_path": "https://example.org/v.mp4"}, "copied_video_path", "is a web address"),
         ({"copied_video_path": "a\0b.mp4"}, "copied_video_path", "missing"),
         ({"copied_video_path": "v" * 5000}, "copied_video_path", "missing"),
         ({"images": ...}, "images", "needs 1 image(s), has 0"),
-        ({"images": 5}, "images", "images is a int"),
+        ({"images": 5}, "images", "images is a number"),
         ({"images": [{"index": 1}]}, "images.0", "image without a file name"),
         ({"images": [None]}, "images.0", "image is None"),
         ({"images": [{"index": 1, "copied_path": "gone.png"}]}, "images.0.copied_path", "image gone.png missing"),
@@ -315,7 +315,7 @@ def test_bad_lines_and_records_among_good_ones_are_counted(tmp_path: Path) -> No
     (tmp_path / "all.jsonl").write_text(json.dumps([record(uid="a"), "text", None]))
     found = load_questions(tmp_path)
     assert [q.uid for q in found.questions] == ["a"]
-    assert [s.reason for s in found.skipped] == ["is a str, not a record", "is a NoneType, not a record"]
+    assert [s.reason for s in found.skipped] == ["is text, not a record", "is nothing, not a record"]
 
 
 # --- files that cannot be read as a whole ---

@@ -17,6 +17,14 @@ from typing import Any
 
 from gst_ros.errors import QuestionError
 
+_KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "a mapping"}
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in words for people: ``a number``, ``a list``, ``nothing`` for null."""
+    return "nothing" if value is None else _KINDS.get(type(value), f"of type {type(value).__name__}")
+
+
 MAX_FILE_BYTES = 512 * 1024 * 1024
 """Largest JSON file that is read. The whole benchmark has about 5 MB of questions."""
 
@@ -227,7 +235,7 @@ def _document_entries(path: Path, document: Any, strict: bool) -> Iterator[Entry
 
 def _entry(path: Path, place: str, value: Any, strict: bool) -> Entry:
     if not isinstance(value, dict):
-        return Entry(path, place, None, f"is a {type(value).__name__}, not a record")
+        return Entry(path, place, None, f"is {kind_of(value)}, not a record")
     for name, child in value.items():
         if nested_too_deeply(child, MAX_NESTING - 1):
             return Entry(path, place, None, f"is nested more than {MAX_NESTING} levels deep", name[:60])

@@ -14,11 +14,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gst_ros.bench.run_score import RunScore, TaskScore
 from gst_ros.bench.tasks import TASKS
 from gst_ros.errors import ConfigError
+from gst_ros.yaml_files import parse_yaml
 
 LOCAL_TASKS = ("ed_s", "edist_s")
 RUN_FAMILY = "this run"
@@ -130,7 +129,7 @@ def load_leaderboard(path: Path | None = None) -> Leaderboard:
     """
     source = path or resources.files("gst_ros.bench") / "data" / "leaderboard.yaml"
     try:
-        document: Any = yaml.safe_load(source.read_text(encoding="utf-8"))
+        document: Any = parse_yaml(source.read_bytes(), file=str(source))
         rows = tuple(_published(model) for model in document["models"])
         local = document["local"]
         return Leaderboard(
@@ -141,7 +140,7 @@ def load_leaderboard(path: Path | None = None) -> Leaderboard:
             local_settings=tuple(local["settings"]),
             local={key: {str(name): tuple(map(float, s)) for name, s in local[key].items()} for key in LOCAL_TASKS},
         )
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except OSError as error:
         raise ConfigError(f"cannot be read: {error}", file=str(source)) from error
     except KeyError as error:
         raise ConfigError("is missing", file=str(source), field=str(error.args[0])) from error
@@ -197,7 +196,7 @@ def _shortfalls(score: RunScore, board: Leaderboard) -> list[str]:
     if counts or (not found and any(score.tasks[key].answered != board.question_counts[key] for key in TASKS)):
         found.append(f"Its questions are not the published ones ({'; '.join(counts[:3])}).")
     if score.failed:
-        found.append(f"{score.failed} questions failed and are not scored.")
+        found.append(f"Questions that failed and are not scored: {score.failed}.")
     return found
 
 

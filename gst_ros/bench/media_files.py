@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gst_ros.bench.images import image_problem, pointer_problem
+from gst_ros.bench.jsonfiles import kind_of
 
 VIDEO_FIELDS = ("copied_video_path", "video", "video_path")
 IMAGE_FIELDS = ("copied_path", "path", "image", "image_path", "file")
@@ -100,7 +101,7 @@ def find_video(record: Mapping[str, Any], folders: MediaFolders) -> Path | None:
         if value is None or value == "":
             continue
         if not isinstance(value, str):
-            problem = problem or MediaProblem(f"video is a {type(value).__name__}, not a file name", field)
+            problem = problem or MediaProblem(f"video is {kind_of(value)}, not a file name", field)
             continue
         try:
             path = folders.find("video", value, field)
@@ -130,7 +131,7 @@ def find_images(record: Mapping[str, Any], folders: MediaFolders) -> tuple[Path,
     if isinstance(entries, (str, Mapping)):
         entries = [entries]
     if not isinstance(entries, Sequence):
-        raise MediaProblem(f"images is a {type(entries).__name__}, not a list", list_field)
+        raise MediaProblem(f"images is {kind_of(entries)}, not a list", list_field)
     named = [_image_name(entry, list_field, position) for position, entry in enumerate(entries)]
     paths = []
     for name, field in _in_order(entries, named, list_field):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gst_ros.bench.jsonfiles import Entry, plain_json, read_entries
+from gst_ros.bench.jsonfiles import Entry, kind_of, plain_json, read_entries
 from gst_ros.bench.questions import MAX_UID_LETTERS, Skipped, true_answer
 from gst_ros.bench.records import not_written, write_atomically
 from gst_ros.bench.run_data import AnswerRecord, RunData, plain
@@ -201,7 +201,7 @@ def _task_of(record: Mapping[str, Any], file: Path) -> Task:
         except QuestionError:
             raise QuestionError("has no task, and the file is not named after one") from None
     if not isinstance(name, str):
-        raise QuestionError(f"task is a {type(name).__name__}, not a name")
+        raise QuestionError(f"task is {kind_of(name)}, not a name")
     return find_task(name)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gst_ros.bench.answers import AnswerValue, parse_truth
-from gst_ros.bench.jsonfiles import Entry, plain_json
+from gst_ros.bench.jsonfiles import Entry, kind_of, plain_json
 from gst_ros.bench.media_files import VIDEO_FIELDS, MediaFolders, MediaProblem, find_images, find_video
 from gst_ros.bench.question_files import question_entries
 from gst_ros.bench.tasks import Task, find_task
@@ -232,7 +232,7 @@ class _Loader:
             except QuestionError:
                 raise _SkipError("has no task", "task") from None
         if not isinstance(name, str):
-            raise _SkipError(f"task is a {type(name).__name__}, not a name", "task")
+            raise _SkipError(f"task is {kind_of(name)}, not a name", "task")
         try:
             return find_task(name)
         except QuestionError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import tempfile
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def command(
 
     if importlib.util.find_spec("rclpy") is None:
         raise ConfigError("ROS 2 is not here: no Python module rclpy", remedy="run scripts/setup.sh or source ROS")
-    if not path.exists():
+    if not os.path.exists(path):  # also of a name that is too long to be one
         raise MediaError("does not exist", file=path, remedy="give a video file or a folder of images")
     options = ReplayOptions(
         path=path,

@@ -7,13 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from gst_ros.bench.metrics import ScoringConfig
 from gst_ros.bench.questions import Question
 from gst_ros.config import Settings, setting
 from gst_ros.environment import share_dir
 from gst_ros.errors import ConfigError
+from gst_ros.yaml_files import read_yaml
 
 
 @dataclass(frozen=True)
@@ -57,12 +56,7 @@ def read_scoring(path: str | Path = "") -> ScoringConfig:
         ConfigError: It cannot be read, or a setting is unknown or out of range.
     """
     file = Path(path) if path else share_dir() / "config" / "bench.yaml"
-    try:
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=file, remedy="check the path") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"is not YAML: {error}", file=file) from error
+    values = read_yaml(file)
     if not isinstance(values or {}, dict):
         raise ConfigError("is not a scoring file", file=file, remedy="write 'setting: value' lines")
     return ScoringConfig.from_mapping(values or {}, file)

@@ -58,7 +58,7 @@ def finish(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> in
     failed = [record for record in run.data.answers.values() if record.status == "failed"]
     if failed:
         raise SessionError(
-            f"{len(failed)} questions failed; run the same command again to ask them",
+            f"questions that failed: {len(failed)}; run the same command again to ask them",
             remedy=f"the first, {failed[0].uid}: {failed[0].explanation}",
         )
     if not score.answered:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from gst_ros.errors import MediaError
+from gst_ros.errors import ConfigError, MediaError
+from gst_ros.yaml_files import parse_yaml
 
 CALIBRATION_FILE = "camera.json"
 _COEFFICIENTS = {"plumb_bob": 5, "rational_polynomial": 8, "equidistant": 4}
@@ -95,8 +94,10 @@ def read_calibration(file: Path) -> Calibration:
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
-        document = json.loads(text) if file.suffix.lower() == ".json" else yaml.safe_load(text)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        document = json.loads(text) if file.suffix.lower() == ".json" else parse_yaml(text)
+    except ConfigError as error:
+        raise MediaError(f"cannot be read as a calibration: {error.problem}", file=file) from error
+    except (OSError, ValueError, RecursionError) as error:
         raise MediaError(f"cannot be read as a calibration: {error}", file=file) from error
     if not isinstance(document, Mapping):
         raise MediaError("a calibration must be a mapping of names to values", file=file)

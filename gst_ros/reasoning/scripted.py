@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gst_ros.config import Settings, setting
 from gst_ros.errors import AnswererError, ConfigError
 from gst_ros.memory.keyframes import KeyframeStore
 from gst_ros.reasoning.answerer import Answer, Query
+from gst_ros.yaml_files import parse_yaml
 
 ANSWER_FIELDS = ("pred", "answer")
 ALL_UIDS = "*"
@@ -96,7 +95,7 @@ def read_answers(file: Path) -> dict[str, str]:
     if file.suffix.lower() == ".jsonl":
         pairs = _record_pairs(_json_lines(text, file), file)
     elif file.suffix.lower() in (".yaml", ".yml"):
-        pairs = _document_pairs(_yaml(text, file), file)
+        pairs = _document_pairs(parse_yaml(text, file=file), file)
     else:
         pairs = _document_pairs(_json(text, file), file)
     return _collect(pairs, file)
@@ -121,13 +120,6 @@ def _json_lines(text: str, file: Path) -> Iterable[Any]:
                 yield json.loads(line, object_pairs_hook=_Pairs)
             except (json.JSONDecodeError, RecursionError) as error:
                 raise ConfigError(f"is not JSON: {error}", file=f"{file}:{number}") from error
-
-
-def _yaml(text: str, file: Path) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigError(f"is not YAML: {error}", file=file) from error
 
 
 def _document_pairs(document: Any, file: Path) -> Iterable[tuple[Any, Any]]:
