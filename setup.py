@@ -93,6 +93,7 @@ setup(
             "embreex",
             "fast-simplification",
             "javaproperties",
+            "jinja2>=3.0",
             "moderngl>=5.8",
             "scipy>=1.8",
             "shapely>=2.0",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from gst_ros.environment import share_dir
 SUBJECTS = {
     *("Python", "gst_ros", "disk", "shared memory", "EGL"),
     *("ROS 2", "middleware", "gst_interfaces", "Fast DDS profile", "ros2 launch"),
-    *("numpy", "OpenCV", "PyAV", "torch", "transformers", "furniture", "models"),
+    *("numpy", "OpenCV", "PyAV", "torch", "transformers", "scenes extra", "furniture", "models"),
 }
 
 
@@ -260,3 +261,24 @@ def test_an_incomplete_installation_is_required_and_missing(monkeypatch: pytest.
     found = finding(machine.PROBES, "gst_ros")
     assert found.blocks
     assert found.remedy == "install them"
+
+
+def test_the_scenes_extra_is_what_setup_installs(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = (Path(__file__).resolve().parents[1] / "setup.py").read_text(encoding="utf-8")
+    (block,) = re.findall(r'"scenes": \[(.*?)\]', setup, re.DOTALL)
+    assert set(re.findall(r'"([\w-]+)', block)) == set(libraries.SCENES_PACKAGES)
+    monkeypatch.setattr(libraries, "distribution_version", lambda *names: None if "embreex" in names else "1.0")
+    found = finding(libraries.PROBES, "scenes extra")
+    assert (found.state, found.detail, found.blocks) == ("missing", "not installed: embreex", False)
+    assert "gst_ros[scenes]" in found.remedy
+
+
+def test_a_library_without_a_driver_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.ctypes, "CDLL", lambda name: name)
+    monkeypatch.setattr(machine, "distribution_version", lambda *names: "5.0")
+    monkeypatch.setattr(machine, "try_import", lambda *words: (None, "no OpenGL 3.3 context"))
+    found = finding(machine.PROBES, "EGL")
+    assert (found.state, found.blocks) == ("missing", False)
+    assert "no OpenGL 3.3 context" in found.detail and "libgl1-mesa-dri" in found.remedy
+    monkeypatch.setattr(machine, "try_import", lambda *words: ("a driver, OpenGL 4.5", ""))
+    assert finding(machine.PROBES, "EGL").detail == "renders without a screen: a driver, OpenGL 4.5"

@@ -1,4 +1,4 @@
-"""numpy, OpenCV, PyAV, torch, transformers, furniture, models."""
+"""numpy, OpenCV, PyAV, torch, transformers, the data engine's packages, furniture, models."""
 
 from __future__ import annotations
 
@@ -12,6 +12,17 @@ _SET_UP = "bash scripts/setup.sh"
 _MODEL_EXTRA = f"{_SET_UP} (only answerers that run a model here need it)"
 _GPU_SIGNS = (Path("/dev/nvidiactl"), Path("/proc/driver/nvidia/version"))
 _FURNITURE_DIR = Path("/usr/share/sweethome3d/furniture")
+SCENES_PACKAGES = (
+    "embreex",
+    "fast-simplification",
+    "javaproperties",
+    "jinja2",
+    "moderngl",
+    "scipy",
+    "shapely",
+    "trimesh",
+)
+"""What the extra ``scenes`` installs (setup.py)."""
 
 
 def _needed(subject: str, module: str, pip_name: str) -> Finding:
@@ -59,6 +70,15 @@ def _transformers() -> Finding:
     return Finding("transformers", "ok", version)
 
 
+def _scenes_extra() -> Finding:
+    missing = [name for name in SCENES_PACKAGES if distribution_version(name) is None]
+    if missing:
+        remedy = f"{_SET_UP}, or pip install 'gst_ros[scenes]' (only for making scenes)"
+        return Finding("scenes extra", "missing", f"not installed: {', '.join(missing)}", remedy=remedy)
+    versions = [f"{name} {distribution_version(name)}" for name in ("moderngl", "embreex")]
+    return Finding("scenes extra", "ok", f"all {len(SCENES_PACKAGES)} packages, {', '.join(versions)}")
+
+
 def _furniture() -> Finding:
     folder = Path(os.environ.get("GST_FURNITURE_DIR") or _FURNITURE_DIR)
     archives = sorted(folder.glob("*.sh3f")) if folder.is_dir() else []
@@ -96,6 +116,7 @@ PROBES = (
     Probe("PyAV", _pyav, required=True),
     Probe("torch", _torch),
     Probe("transformers", _transformers),
+    Probe("scenes extra", _scenes_extra),
     Probe("furniture", _furniture),
     Probe("models", _models),
 )

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import gst_ros
-from gst_ros.doctor.probes import Finding, Probe
-from gst_ros.environment import checkout_dir, git_state, share_dir
+from gst_ros.doctor.probes import Finding, Probe, try_import
+from gst_ros.environment import checkout_dir, distribution_version, git_state, share_dir
 from gst_ros.errors import ConfigError
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -20,6 +20,7 @@ SHARED_MEMORY = Path("/dev/shm")
 _ENOUGH_SHARED_MEMORY_MB = 256  # three nodes with 32 MB each, twice over
 _ENOUGH_DISK_GB = 2.0
 _EGL_PACKAGES = "libegl1 libegl-mesa0 libgl1-mesa-dri libgles2 libglx-mesa0 libopengl0"
+_OPENGL = "'{GL_RENDERER}, OpenGL {GL_VERSION}'.format(**module.create_context().info)"
 
 
 def _python() -> Finding:
@@ -66,13 +67,18 @@ def _shared_memory() -> Finding:
 
 
 def _egl() -> Finding:
+    remedy = f"apt-get install {_EGL_PACKAGES} (only for making scenes)"
     try:
         ctypes.CDLL("libEGL.so.1")
     except OSError:
-        return Finding(
-            "EGL", "missing", "no libEGL", remedy=f"apt-get install {_EGL_PACKAGES} (only for making scenes)"
-        )
-    return Finding("EGL", "ok", "libEGL.so.1 loads: renders without a screen")
+        return Finding("EGL", "missing", "no libEGL", remedy=remedy)
+    if distribution_version("moderngl") is None:
+        return Finding("EGL", "ok", "libEGL.so.1 loads; whether it draws is known once moderngl is installed")
+    # A driver that does not fit can end the process, so the attempt is made in one of its own.
+    found, problem = try_import("gst_ros.scenes.rendering.renderer", _OPENGL)
+    if found is None:
+        return Finding("EGL", "missing", f"libEGL.so.1 loads, but there is no OpenGL 3.3: {problem}", remedy=remedy)
+    return Finding("EGL", "ok", f"renders without a screen: {found}")
 
 
 PROBES = (

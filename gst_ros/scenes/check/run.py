@@ -102,7 +102,7 @@ def _settings(folder: Path) -> dict[str, Any] | None:
 def _check_complete(folder: Path, places: Sequence[PlaceTruth], settings: Mapping[str, Any]) -> Iterator[Check]:
     if not (folder / "set.json").is_file() or not isinstance(settings.get("count"), int):
         return
-    wanted, allowed = settings["count"], {"set.json", *(place.name for place in places)}
+    wanted, allowed = settings["count"], {"set.json", "ATTRIBUTION.txt", *(place.name for place in places)}
     strangers = sorted(path.name for path in folder.iterdir() if path.name not in allowed)
     measured = f"{len(places)} of {wanted}" + (f", and '{strangers[0]}'" if strangers else "")
     yield Check("places of the set", len(places) == wanted and not strangers, measured, "all, and nothing else")
