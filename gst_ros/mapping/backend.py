@@ -1,20 +1,27 @@
-"""The back end: keeps keyframes, closes loops, and finds the poses that explain everything best."""
+"""The back end: keeps keyframes, closes loops, joins sub-maps, and finds the poses that explain everything best."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
-from gst_ros.mapping.bundle import Bundle, adjust, linearise
+from gst_ros.mapping.bundle import adjust, linearise
 from gst_ros.mapping.features import FeatureKind, Features
 from gst_ros.mapping.keyframes import Keyframe
 from gst_ros.mapping.loops import Loop, LoopConfig, LoopVerifier
 from gst_ros.mapping.motion import Rig
-from gst_ros.mapping.planar import Array, between, compose, transform, wrap
+from gst_ros.mapping.observations import gather
+from gst_ros.mapping.planar import Array, between, compose, inverse, transform, wrap
 from gst_ros.mapping.posegraph import WRONG, Ties, optimise
+from gst_ros.mapping.retrieval import Retrieval
 from gst_ros.mapping.tracking import Track
+
+_LATEST_KEPT = 10  # these keyframes are never thinned out: tracking still hangs on them
+_SHARED_TRACKS = 15  # keyframes that share more corners need no loop
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,26 @@ class BackendConfig(Settings):
     loop_distance_m: float = setting(2.0, "Largest distance of what two keyframes of a loop look at.", unit="m")
     loop_yaw_deg: float = setting(60.0, "Largest turn between two keyframes of a loop.", unit="deg")
     loops_each: int = setting(3, "Pairs tried for a keyframe.", low=0)
+    join_distance_m: float = setting(0.25, "How far two loops that join sub-maps may disagree.", unit="m")
+    join_yaw_deg: float = setting(6.0, "How much turn two loops that join sub-maps may disagree by.", unit="deg")
     final_iterations: int = setting(8, "Steps of each of the two final bundle adjustments.", low=1)
+
+
+@dataclass(frozen=True)
+class Link:
+    """The tracked motion to a keyframe from the one before.
+
+    Attributes:
+        before: Index of the one before.
+        motion: (3,) pose in the ``base`` of the one before.
+        covariance: 3 x 3.
+        whole: Whether the two are neighbours still (with corners in common), or one in between was thinned out.
+    """
+
+    before: int
+    motion: Array
+    covariance: Array
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -39,13 +65,22 @@ class Trajectory:
         stamps_ns: F times of all frames.
         poses: F x 3 in ``map``.
         states: F words of the tracker: tracking, weak, lost.
-        parts: F numbers: frames with the same number are connected to each other; 0 is the first frame's part.
+        parts: F numbers: frames with the same number are placed relative to each other; 0 is the first frame's part.
     """
 
-    stamps_ns: np.typing.NDArray[np.int64]
+    stamps_ns: NDArray[np.int64]
     poses: Array
     states: tuple[str, ...]
-    parts: np.typing.NDArray[np.int64]
+    parts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Note:
+    """What is remembered of a frame: its pose relative to a keyframe."""
+
+    stamp_ns: int
+    relative: Array
+    state: str
 
 
 class Backend:
@@ -71,115 +106,267 @@ class Backend:
         self.poses = np.empty((0, 3))
         self.loops: list[Loop] = []
         self._verifier = None if features is None else LoopVerifier(rig, features, loop_config)
-        self._seen: dict[int, Features] = {}
-        self._chain: dict[int, tuple[int, Array, Array]] = {}  # keyframe -> keyframe before, motion, covariance
-        self._frames: list[tuple[int, int, Array, str, int]] = []
+        self._places: dict[int, Features] = {}
+        self._links: dict[int, Link] = {}
+        self._notes: dict[int, list[_Note]] = defaultdict(list)
+        self._part_of: dict[int, int] = {}  # sub-map -> part
+        self._pending: list[Loop] = []  # between parts, not yet believed
         self._tried: set[tuple[int, int]] = set()
+        self._rows: dict[int, int] = {}
 
-    def add(self, track: Track) -> None:
-        """Take in a tracked frame, and its keyframe if it is one."""
+    def add(self, track: Track) -> Array:
+        """Take in a tracked frame, and its keyframe if it is one.
+
+        Returns:
+            (3,) its pose in ``map``, as far as is known now.
+        """
         if track.keyframe is not None:
             self._add_keyframe(track.keyframe)
-        self._frames.append((track.stamp_ns, track.reference, track.relative, track.state, track.submap))
-
-    def _add_keyframe(self, keyframe: Keyframe) -> None:
-        pose = keyframe.pose
-        if self.keyframes:
-            last = self.keyframes[-1]
-            motion = between(last.pose, keyframe.pose)
-            pose = compose(self.poses[-1], motion)
-            if last.submap == keyframe.submap:
-                self._chain[keyframe.index] = (last.index, motion, keyframe.motion_covariance)
-        self.keyframes.append(keyframe)
-        self.poses = np.concatenate([self.poses, pose[None]])
-        if self._verifier is not None and self._is_place(pose):
-            self._seen[keyframe.index] = self._verifier.extract(keyframe)
-            if self._close_loops(keyframe.index):
-                self._optimise_graph()
-
-    # Loops
-
-    def _rows(self) -> dict[int, int]:
-        return {keyframe.index: row for row, keyframe in enumerate(self.keyframes)}
-
-    def _is_place(self, pose: Array) -> bool:
-        if not self._seen:
-            return True
-        last = self.poses[self._rows()[max(self._seen)]]
-        step = between(last, pose)
-        return bool(
-            np.hypot(step[0], step[1]) > self.config.place_distance_m
-            or abs(step[2]) > np.radians(self.config.place_yaw_deg)
-        )
-
-    def _close_loops(self, index: int) -> bool:
-        """Compare a keyframe with earlier ones that look at the same place; whether there is a new loop."""
-        assert self._verifier is not None
-        rows = self._rows()
-        new = self.keyframes[rows[index]]
-        found = False
-        for other in self._candidates(index, rows)[: self.config.loops_each]:
-            self._tried.add((other, index))
-            old = self.keyframes[rows[other]]
-            loop = self._verifier.verify(old, new, self._seen[other], self._seen[index])
-            if loop is not None:
-                self.loops.append(loop)
-                found = True
-        return found
-
-    def _candidates(self, index: int, rows: dict[int, int]) -> list[int]:
-        new = self.keyframes[rows[index]]
-        others = [i for i in self._seen if i < index and i in rows and (i, index) not in self._tried]
-        if not others:
-            return []
-        poses = self.poses[[rows[i] for i in others]]
-        here = self.poses[rows[index]]
-        ahead = np.array([[self.config.view_m, 0.0]])
-        looked_at = np.array([transform(p, ahead)[0] for p in poses])
-        distance = np.linalg.norm(looked_at - transform(here, ahead)[0], axis=1)
-        turned = np.abs(wrap(poses[:, 2] - here[2]))
-        good = (distance < self.config.loop_distance_m) & (turned < np.radians(self.config.loop_yaw_deg))
-        for k in np.flatnonzero(good):
-            shared = np.isin(self.keyframes[rows[others[k]]].track_ids, new.track_ids).sum()
-            good[k] = shared < 15
-        order = np.argsort(distance + turned, kind="stable")
-        return [others[k] for k in order if good[k]]
-
-    # Optimisation
-
-    def _ties(self, rows: dict[int, int], loops: bool = True) -> Ties:
-        ties = [(rows[a], rows[b], motion, cov, False) for b, (a, motion, cov) in self._chain.items()]
-        if loops:
-            ties += [(rows[c.first], rows[c.second], c.motion, c.covariance, True) for c in self.loops]
-        return Ties.of(ties)
-
-    def _optimise_graph(self) -> None:
-        """Bring the poses into agreement with loops, and drop loops that nothing agrees with."""
-        rows = self._rows()
-        ties = self._ties(rows)
-        fixed = np.zeros(len(self.poses), dtype=bool)
-        fixed[0] = True
-        submaps = [k.submap for k in self.keyframes]
-        for row in range(1, len(submaps)):
-            if submaps[row] != submaps[row - 1]:
-                fixed[row] = True
-        self.poses = optimise(self.poses, ties, fixed)
-        squared = ties.squared(self.poses)[len(self._chain) :]
-        self.loops = [loop for loop, s in zip(self.loops, squared, strict=True) if s < WRONG]
+        self._notes[track.reference].append(_Note(track.stamp_ns, track.relative, track.state))
+        return compose(self.poses[self._rows[track.reference]], track.relative)
 
     def optimise(self, final: bool = False) -> None:
-        """Improve all poses: by the pose graph, and in the final pass by bundle adjustment."""
+        """Improve all poses: by the pose graph; in the final pass also by more loops and bundle adjustment."""
         if not self.keyframes:
             return
         if final and self._verifier is not None:
-            for index in sorted(self._seen):
+            for index in sorted(self._places):
                 self._close_loops(index)
         self._optimise_graph()
         if final:
             self._adjust()
 
+    def trajectory(self) -> Trajectory:
+        """Poses of all frames, by those of the keyframes before and after them."""
+        stamps: list[int] = []
+        states: list[str] = []
+        poses, parts = [np.empty((0, 3))], []
+        following = {link.before: index for index, link in self._links.items()}
+        for keyframe in self.keyframes:
+            notes = self._notes.get(keyframe.index, [])
+            if not notes:
+                continue
+            here = self.poses[self._rows[keyframe.index]]
+            relative = np.array([note.relative for note in notes])
+            times = np.array([note.stamp_ns for note in notes])
+            placed = compose(here, relative)
+            if (after := following.get(keyframe.index)) is not None:
+                # Spread what tracking and optimisation disagree by over the frames in between.
+                there = self.keyframes[self._rows[after]]
+                error = between(compose(here, self._links[after].motion), self.poses[self._rows[after]])
+                share = (times - keyframe.stamp_ns) / max(there.stamp_ns - keyframe.stamp_ns, 1)
+                placed = compose(placed, np.clip(share, 0.0, 1.0)[:, None] * error)
+            poses.append(placed)
+            stamps += [note.stamp_ns for note in notes]
+            states += [note.state for note in notes]
+            parts += [self._part_of[keyframe.submap]] * len(notes)
+        order = np.argsort(np.array(stamps, dtype=np.int64), kind="stable")
+        return Trajectory(
+            np.array(stamps, dtype=np.int64)[order],
+            np.concatenate(poses)[order],
+            tuple(states[k] for k in order),
+            np.array(parts, dtype=np.int64)[order],
+        )
+
+    # Keyframes
+
+    def _add_keyframe(self, keyframe: Keyframe) -> None:
+        pose = keyframe.pose
+        self._part_of.setdefault(keyframe.submap, keyframe.submap)
+        if self.keyframes:
+            last = self.keyframes[-1]
+            motion = between(last.pose, keyframe.pose)
+            pose = compose(self.poses[-1], motion)
+            if last.submap == keyframe.submap:
+                self._links[keyframe.index] = Link(last.index, motion, keyframe.motion_covariance, True)
+        self._rows[keyframe.index] = len(self.keyframes)
+        self.keyframes.append(keyframe)
+        self.poses = np.concatenate([self.poses, pose[None]])
+        if self._verifier is not None and self._is_place(keyframe, pose):
+            self._places[keyframe.index] = self._verifier.extract(keyframe)
+            found = self._close_loops(keyframe.index)
+            if found and self._ties().squared(self.poses)[-found:].max() > 2.0:
+                self._optimise_graph()
+        if len(self.keyframes) > self.config.most_keyframes:
+            self._thin()
+
+    def _thin(self) -> None:
+        """Leave out those keyframes that others stand nearest to, a tenth at a time."""
+        size = len(self.keyframes)
+        scale = np.array([self.config.place_distance_m, self.config.place_distance_m])
+        position = self.poses[:, :2] / scale
+        apart = np.linalg.norm(position[:, None] - position[None], axis=2)
+        apart += np.abs(wrap(self.poses[:, None, 2] - self.poses[None, :, 2])) / np.radians(self.config.place_yaw_deg)
+        parts = np.array([self._part_of[k.submap] for k in self.keyframes])
+        apart[parts[:, None] != parts[None]] = np.inf
+        np.fill_diagonal(apart, np.inf)
+        may_go = np.array([k.index in self._links for k in self.keyframes])
+        may_go[-_LATEST_KEPT:] = False
+        for _ in range(size // 10):
+            nearest = np.where(may_go, apart.min(axis=1), np.inf)
+            row = int(nearest.argmin())
+            if not np.isfinite(nearest[row]):
+                break
+            may_go[row] = False
+            apart[row], apart[:, row] = np.inf, np.inf
+            self._forget(self.keyframes[row].index)
+        kept = [row for row, k in enumerate(self.keyframes) if k.index in self._rows]
+        self.poses = self.poses[kept]
+        self.keyframes = [self.keyframes[row] for row in kept]
+        self._rows = {k.index: row for row, k in enumerate(self.keyframes)}
+        self.loops = [c for c in self.loops if c.first in self._rows and c.second in self._rows]
+        self._pending = [c for c in self._pending if c.first in self._rows and c.second in self._rows]
+        self._tried = {pair for pair in self._tried if pair[0] in self._rows and pair[1] in self._rows}
+
+    def _forget(self, index: int) -> None:
+        """Hand the frames and links of a keyframe to the one before it, as it stands now."""
+        link = self._links.pop(index)
+        step = between(self.poses[self._rows[link.before]], self.poses[self._rows[index]])
+        for note in self._notes.pop(index, []):
+            self._notes[link.before].append(_Note(note.stamp_ns, compose(step, note.relative), note.state))
+        for after, other in list(self._links.items()):
+            if other.before == index:
+                motion = compose(step, other.motion)
+                self._links[after] = Link(link.before, motion, link.covariance + other.covariance, False)
+        self._places.pop(index, None)
+        del self._rows[index]
+
+    # Loops
+
+    def _is_place(self, keyframe: Keyframe, pose: Array) -> bool:
+        if not self._places:
+            return True
+        last = max(self._places)
+        step = between(self.poses[self._rows[last]], pose)
+        return bool(
+            self.keyframes[self._rows[last]].submap != keyframe.submap
+            or np.hypot(step[0], step[1]) > self.config.place_distance_m
+            or abs(step[2]) > np.radians(self.config.place_yaw_deg)
+        )
+
+    def _part(self, index: int) -> int:
+        return self._part_of[self.keyframes[self._rows[index]].submap]
+
+    def _close_loops(self, index: int) -> int:
+        """Compare a keyframe with earlier ones that may show the same place; how many loops are new."""
+        assert self._verifier is not None
+        new = self.keyframes[self._rows[index]]
+        found = 0
+        for other in self._near(index) + self._alike(index):
+            if (other, index) in self._tried:
+                continue
+            self._tried.add((other, index))
+            old = self.keyframes[self._rows[other]]
+            loop = self._verifier.verify(old, new, self._places[other], self._places[index])
+            if loop is None:
+                continue
+            if self._part(other) != self._part(index):
+                self._pending.append(loop)
+                found += self._join(loop)
+            else:
+                self.loops.append(loop)
+                found += 1
+        return found
+
+    def _near(self, index: int) -> list[int]:
+        """Earlier keyframes of the same part that look at about the same, nearest first."""
+        part = self._part(index)
+        others = [i for i in self._places if i < index and (i, index) not in self._tried and self._part(i) == part]
+        if not others:
+            return []
+        poses, here = self.poses[[self._rows[i] for i in others]], self.poses[self._rows[index]]
+        ahead = self.config.view_m * np.stack([np.cos(poses[:, 2]), np.sin(poses[:, 2])], axis=1)
+        target = transform(here, np.array([[self.config.view_m, 0.0]]))[0]
+        distance = np.linalg.norm(poses[:, :2] + ahead - target, axis=1)
+        turned = np.abs(wrap(poses[:, 2] - here[2]))
+        good = (distance < self.config.loop_distance_m) & (turned < np.radians(self.config.loop_yaw_deg))
+        own = self.keyframes[self._rows[index]].track_ids
+        chosen: list[int] = []
+        for k in np.argsort(distance + turned, kind="stable"):
+            if not good[k] or len(chosen) == self.config.loops_each:
+                continue
+            ids = self.keyframes[self._rows[others[k]]].track_ids
+            if np.isin(ids, own, assume_unique=True).sum() < _SHARED_TRACKS:
+                chosen.append(others[k])
+        return chosen
+
+    def _alike(self, index: int) -> list[int]:
+        """Keyframes of other parts that look alike."""
+        part = self._part(index)
+        others = [i for i in self._places if i < index and self._part(i) != part]
+        if not others:
+            return []
+        retrieval = Retrieval([self._places[i].descriptors for i in others])
+        chosen = retrieval.candidates(self._places[index].descriptors, self.config.loops_each)
+        return [others[k] for k in chosen]
+
+    def _join(self, loop: Loop) -> int:
+        """Join two parts when two loops agree how; how many loops came into force."""
+        old, new = self._part(loop.first), self._part(loop.second)
+        between_them = [c for c in self._pending if {self._part(c.first), self._part(c.second)} == {old, new}]
+        implied = [self._implied(c, new) for c in between_them]
+        own = self._implied(loop, new)
+        errors = between(np.array(implied), np.broadcast_to(own, (len(implied), 3)))
+        # Measured where the loop is: a turn about a far origin would look like a shift.
+        agree = (np.hypot(errors[:, 0], errors[:, 1]) < self.config.join_distance_m) & (
+            np.abs(errors[:, 2]) < np.radians(self.config.join_yaw_deg)
+        )
+        if agree.sum() < 2:
+            return 0
+        target = self.poses[self._rows[loop.first]]
+        move = compose(compose(target, loop.motion), inverse(self.poses[self._rows[loop.second]]))
+        if old > new:
+            old, new, move = new, old, inverse(move)
+        for row, keyframe in enumerate(self.keyframes):
+            if self._part_of[keyframe.submap] == new:
+                self.poses[row] = compose(move, self.poses[row])
+        for submap, part in self._part_of.items():
+            if part == new:
+                self._part_of[submap] = old
+        believed = [c for c, good in zip(between_them, agree, strict=True) if good]
+        self.loops += believed
+        self._pending = [c for c in self._pending if c not in between_them]
+        return len(believed)
+
+    def _implied(self, loop: Loop, new: int) -> Array:
+        """Where a loop between parts puts the latest keyframe of the new part, in the map of the old one."""
+        first, second = self.poses[self._rows[loop.first]], self.poses[self._rows[loop.second]]
+        latest = next(k for k in reversed(self.keyframes) if self._part_of[k.submap] == new)
+        last = self.poses[self._rows[latest.index]]
+        if self._part(loop.second) == new:
+            return compose(compose(first, loop.motion), between(second, last))
+        return compose(compose(second, inverse(loop.motion)), between(first, last))
+
+    # Optimisation
+
+    def _ties(self, bridges_only: bool = False) -> Ties:
+        """Links and loops; for bundle adjustment, where corners tie neighbours, links count for little."""
+        rows = []
+        for index, link in self._links.items():
+            factor = 25.0 if bridges_only and link.whole else 1.0
+            rows.append((self._rows[link.before], self._rows[index], link.motion, factor * link.covariance, False))
+        if not bridges_only:
+            rows += [(self._rows[c.first], self._rows[c.second], c.motion, c.covariance, True) for c in self.loops]
+        return Ties.of(rows)
+
+    def _fixed(self) -> NDArray[np.bool_]:
+        """One pose of each part stays where it is."""
+        parts = np.array([self._part_of[k.submap] for k in self.keyframes])
+        fixed = np.zeros(len(parts), dtype=bool)
+        fixed[np.unique(parts, return_index=True)[1]] = True
+        return fixed
+
+    def _optimise_graph(self) -> None:
+        """Bring the poses into agreement with loops, and drop loops that all others speak against."""
+        ties = self._ties()
+        if not len(ties):
+            return
+        self.poses = optimise(self.poses, ties, self._fixed())
+        squared = ties.squared(self.poses)[len(self._links) :]
+        self.loops = [loop for loop, s in zip(self.loops, squared, strict=True) if s < WRONG]
+
     def _adjust(self) -> None:
-        bundle = self._bundle()
+        bundle = gather(self.keyframes, self.poses, self.loops, self._rows, self._ties(True), self._fixed())
         adjust(self.rig, bundle, self.config.final_iterations)
         found = linearise(self.rig, bundle)
         good = found.usable & ((found.errors**2).sum(axis=1) < 16.0)
@@ -188,65 +375,3 @@ class Backend:
         bundle.on_floor &= np.abs(bundle.points[:, 2]) < 0.03
         adjust(self.rig, bundle, self.config.final_iterations)
         self.poses = bundle.poses
-
-    def _bundle(self) -> Bundle:
-        rows = self._rows()
-        ids = np.concatenate([k.track_ids for k in self.keyframes])
-        pose_of = np.repeat(np.arange(len(self.keyframes)), [len(k.track_ids) for k in self.keyframes])
-        pixels = np.concatenate([k.pixels for k in self.keyframes])
-        floor = np.concatenate([k.on_floor for k in self.keyframes])
-        points = np.concatenate(
-            [
-                np.column_stack([transform(p, k.points[:, :2]), k.points[:, 2]])
-                for p, k in zip(self.poses, self.keyframes, strict=True)
-            ]
-        )
-        _, point_of, counts = np.unique(ids, return_inverse=True, return_counts=True)
-        keep = counts[point_of] >= 2
-        used, point_of = np.unique(point_of[keep], return_inverse=True)
-        pose_of, pixels, floor, points = pose_of[keep], pixels[keep], floor[keep], points[keep]
-        latest = np.zeros(len(used), dtype=np.int64)
-        np.maximum.at(latest, point_of, np.arange(len(point_of)))
-        point_sets, floor_sets = [points[latest]], [floor[latest]]
-        pose_sets, index_sets, pixel_sets = [pose_of], [point_of], [pixels]
-        count = len(used)
-        for loop in self.loops:
-            n = len(loop.points)
-            at = self.poses[rows[loop.first]]
-            point_sets.append(np.column_stack([transform(at, loop.points[:, :2]), loop.points[:, 2]]))
-            floor_sets.append(loop.on_floor)
-            pose_sets += [np.full(n, rows[loop.first]), np.full(n, rows[loop.second])]
-            index_sets += [np.arange(count, count + n)] * 2
-            pixel_sets += [loop.pixels_first, loop.pixels_second]
-            count += n
-        fixed = np.zeros(len(self.poses), dtype=bool)
-        fixed[0] = True
-        weak = [(rows[a], rows[b], m, 25.0 * c, False) for b, (a, m, c) in self._chain.items()]
-        return Bundle(
-            self.poses.copy(), np.concatenate(point_sets), np.concatenate(pose_sets), np.concatenate(index_sets),
-            np.concatenate(pixel_sets), np.concatenate(floor_sets), fixed, Ties.of(weak),
-        )  # fmt: skip
-
-    # What is asked
-
-    def trajectory(self) -> Trajectory:
-        """Poses of all frames, by those of the keyframes before and after them."""
-        rows = self._rows()
-        reference = np.array([rows[f[1]] for f in self._frames])
-        relative = np.array([f[2] for f in self._frames])
-        stamps = np.array([f[0] for f in self._frames], dtype=np.int64)
-        parts = np.array([f[4] for f in self._frames], dtype=np.int64)
-        poses = compose(self.poses[reference], relative)
-
-        for row in np.unique(reference):
-            after = int(row) + 1
-            if after >= len(self.keyframes) or self.keyframes[after].index not in self._chain:
-                continue
-            # Spread what tracking and optimisation disagree by over the frames in between.
-            error = between(compose(self.poses[row], self._chain[self.keyframes[after].index][1]), self.poses[after])
-            inside = reference == row
-            start, end = self.keyframes[row].stamp_ns, self.keyframes[after].stamp_ns
-            share = np.clip((stamps[inside] - start) / max(end - start, 1), 0.0, 1.0)
-            poses[inside] = compose(poses[inside], share[:, None] * error)
-
-        return Trajectory(stamps, poses, tuple(f[3] for f in self._frames), parts)

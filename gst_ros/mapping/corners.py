@@ -15,7 +15,7 @@ _BORDER_PX = 10
 _WINDOW = (15, 15)
 _LEVELS = 3
 _CRITERIA = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 20, 0.03)
-_LEAST_EIGENVALUE = 1e-4  # of the gradient matrix at corners; rejects windows in which nothing can be followed
+_LEAST_EIGENVALUE = 1e-5  # of the gradient matrix; carpets and plain walls have corners too, only faint ones
 
 
 def as_gray(image_rgb: NDArray[np.uint8], width: int, height: int) -> Gray:
