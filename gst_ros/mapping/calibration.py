@@ -24,6 +24,8 @@ class EstimateConfig(Settings):
     pairs: PairConfig = field(default_factory=PairConfig)
     constancy: ConstancyConfig = field(default_factory=ConstancyConfig)
     least_pairs: int = setting(8, "With fewer pairs of frames nothing is estimated.", low=2)
+    most_pairs: int = setting(80, "More pairs of frames are thinned out evenly.", low=4)
+    most_points: int = setting(80, "More points of a pair are thinned out.", low=8)
     prior_fov_deg: float = setting(80.0, "Horizontal field of view that cameras have.", unit="deg", above=10, high=170)
     prior_f_std: float = setting(0.4, "Standard deviation of the logarithm of the focal length.", above=0.0)
     prior_pitch_deg: float = setting(20.0, "Pitch that mounts have.", unit="deg", low=-90, high=90)
@@ -116,7 +118,9 @@ def estimate_from_pairs(
         # Square pixels for the estimate: heights are stretched to the focal length of the widths.
         pairs = [_squared(pair, known) for pair in pairs]
     centre = ((width - 1) / 2, (height - 1) / 2) if known is None else (known.cx, known.cy)
-    matches = Matches.of(pairs, centre)
+    if len(pairs) > config.most_pairs:
+        pairs = [pairs[k] for k in np.linspace(0, len(pairs) - 1, config.most_pairs).astype(int)]
+    matches = Matches.of(pairs, centre, config.most_points)
     fit = _fit(matches, _start(pairs, centre, prior, width), prior)
     constancy = check_constancy(matches, fit, [pair.first_ns for pair in pairs], mount, config.constancy)
     if not constancy.constant:

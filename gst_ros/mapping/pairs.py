@@ -18,9 +18,11 @@ from gst_ros.media.frames import Frame
 class PairConfig(Settings):
     """How pairs are collected."""
 
-    max_frames: int = setting(900, "Frames that are looked at, at most.", low=2)
+    max_frames: int = setting(600, "Frames that are looked at, at most.", low=2)
     working_width: int = setting(640, "Wider pictures are made this small first.", unit="px", low=160)
-    corners: int = setting(300, "Points that are followed from one frame on.", low=20)
+    burst: int = setting(24, "So many frames on end are looked at ...", low=2)
+    rest: int = setting(24, "... and then so many left out, so that a whole video costs little.", low=0)
+    corners: int = setting(200, "Points that are followed from one frame on.", low=20)
     least_points: int = setting(25, "A pair with fewer points is dropped.", low=8)
     stride_share: float = setting(0.12, "A pair ends when its points have moved so far, of the width.", above=0.0)
     longest: int = setting(12, "A pair ends after so many frames.", low=1)
@@ -56,8 +58,13 @@ def collect_pairs(frames: Iterable[Frame], config: PairConfig | None = None) -> 
     """
     config = config or PairConfig()
     start: _Tracks | None = None
+    seen = 0
     for number, frame in enumerate(frames):
-        if number >= config.max_frames:
+        if number % (config.burst + config.rest) >= config.burst:
+            start = None
+            continue
+        seen += 1
+        if seen > config.max_frames:
             return
         width = frame.image_rgb.shape[1]
         scale = max(1.0, width / config.working_width)
@@ -71,6 +78,30 @@ def collect_pairs(frames: Iterable[Frame], config: PairConfig | None = None) -> 
         pair = start.pair
         if pair is not None and moved_share >= config.still_share and len(pair.first_px) >= config.least_points:
             yield _in_full_size(pair, scale)
+        start = _Tracks.begin(frame.stamp_ns, gray, config)
+
+
+def spaced_frames(frames: Iterable[Frame], config: PairConfig | None = None) -> Iterator[Frame]:
+    """The first frame, and every one that shows enough motion against the one before that was chosen.
+
+    Args:
+        frames: Frames in the order of their stamps, all of one size.
+        config: As of :func:`collect_pairs`; ``stride_share`` is the motion.
+    """
+    config = config or PairConfig()
+    start: _Tracks | None = None
+    for number, frame in enumerate(frames):
+        if number >= config.max_frames:
+            return
+        width = frame.image_rgb.shape[1]
+        scale = max(1.0, width / config.working_width)
+        gray = _prepared(frame.image_rgb, scale)
+        if start is not None:
+            moved_share = start.follow(gray, frame.stamp_ns) / (width / scale)
+            ended = moved_share >= config.stride_share or start.length >= config.longest or not start.enough(config)
+            if not ended or (start.enough(config) and moved_share < config.still_share):
+                continue
+        yield frame
         start = _Tracks.begin(frame.stamp_ns, gray, config)
 
 

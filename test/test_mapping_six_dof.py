@@ -1,0 +1,138 @@
+"""The fallback with six degrees of freedom: scale, upright, gate; a small reconstruction where pycolmap is there."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from gst_ros.mapping import six_dof
+from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.six_dof import SixDofConfig, floor_depth, levelled, metric, six_dof_trajectory
+from gst_ros.mapping.spread import rotation_to_z, trajectory_spread
+from gst_ros.media.frames import Frame
+
+CAMERA = PinholeCamera.centred(320, 256, 170.0)
+MOUNT = CameraMount(1.5, 35.0)
+
+
+def walk(count: int = 60, sway_deg: float = 2.0) -> tuple[Array, Array]:
+    """A swaying walk round a room, in ``map``."""
+    random = np.random.default_rng(0)
+    rotations, positions = [], []
+    for angle in np.linspace(0, 5, count):
+        cos, sin = math.cos(angle + 1.6), math.sin(angle + 1.6)
+        mount = CameraMount(1.5, 35 + sway_deg * random.normal(), sway_deg * random.normal())
+        rotations.append(np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]]) @ mount.rotation_base_from_camera)
+        positions.append([2 * math.cos(angle), 1.5 * math.sin(angle), 1.5 + 0.02 * random.normal()])
+    return np.array(rotations), np.array(positions)
+
+
+def furnished(random: np.random.Generator) -> Array:
+    floor = np.column_stack([random.uniform(-4, 4, (600, 2)), random.normal(0, 0.005, 600)])
+    table = np.column_stack([random.uniform(-1, 1, (200, 2)), random.normal(0.74, 0.005, 200)])
+    rest = random.uniform([-4, -4, 0], [4, 4, 2.5], (600, 3))
+    mirrored = random.uniform([-4, -4, -1.5], [4, 4, 0], (60, 3))
+    return np.concatenate([floor, table, rest, mirrored])
+
+
+@pytest.mark.parametrize("scale", [0.02, 1.0, 37.0])
+def test_a_reconstruction_becomes_metric_and_upright(scale: float) -> None:
+    rotations, positions = walk()
+    points = furnished(np.random.default_rng(1))
+    tip = rotation_to_z(np.array([0.4, -0.7, -0.5]))
+    shift = np.array([5.0, -3.0, 2.0])
+    found, places, cloud, on_floor = metric(
+        tip @ rotations, positions @ tip.T * scale + shift, points @ tip.T * scale + shift, 1.5
+    )
+    assert on_floor
+    spread, truth = trajectory_spread(found, places), trajectory_spread(rotations, positions)
+    assert spread.height_m == pytest.approx(1.5, rel=0.02)
+    assert spread.pitch_deg == pytest.approx(truth.pitch_deg, abs=0.3)
+    assert spread.roll_deg == pytest.approx(truth.roll_deg, abs=0.3)
+    assert spread.faults() == ()
+    assert np.linalg.norm(places[-1] - places[0]) == pytest.approx(
+        np.linalg.norm(positions[-1] - positions[0]), rel=0.02
+    )
+    assert places[0, :2] == pytest.approx([0, 0]) and math.atan2(found[0, 1, 2], found[0, 0, 2]) == pytest.approx(0)
+    assert np.median(cloud[:600, 2]) == pytest.approx(0, abs=0.02)
+
+
+def test_no_points_no_floor() -> None:
+    rotations, positions = walk()
+    assert floor_depth(np.empty((0, 3)), positions) is None
+    _, places, _, on_floor = metric(rotations, positions, np.empty((0, 3)), 1.5)
+    assert not on_floor
+    assert np.linalg.norm(places[9] - places[0]) == pytest.approx(np.linalg.norm(positions[9] - positions[0]))
+
+
+def test_levelled_pictures_are_those_of_a_steady_mount() -> None:
+    point = np.array([[2.0, 0.3, 0.4]])
+    tilted = CameraMount(1.5, 38.0, 3.0)
+    image = np.zeros((256, 320, 3), np.uint8)
+    u, v = CAMERA.pixels(tilted.points_in_camera(point))[0]
+    cv2.circle(image, (round(u * 16), round(v * 16)), 5 * 16, (255, 255, 255), -1, cv2.LINE_AA, 4)
+    steady = levelled(image, CAMERA, tilted.rotation_base_from_camera, MOUNT)
+    rows, columns = np.nonzero(steady[:, :, 0] > 127)
+    assert [columns.mean(), rows.mean()] == pytest.approx(CAMERA.pixels(MOUNT.points_in_camera(point))[0], abs=0.5)
+
+
+def test_without_pycolmap_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(six_dof.importlib, "import_module", missing)
+    with pytest.raises(MapError, match="pip install"):
+        six_dof_trajectory([], CAMERA, MOUNT)
+
+
+def rendered(rotations: Array, positions: Array) -> Iterator[Frame]:
+    """A textured floor and four textured walls, seen along a walk."""
+    random = np.random.default_rng(5)
+    planes = []  # corner, the two edges, texture
+    low, high = np.array([-4.0, -4.0]), np.array([4.0, 4.0])
+    corners = [(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0], high[1])]
+    planes.append((np.array([*low, 0.0]), np.array([8.0, 0, 0]), np.array([0, 8.0, 0])))
+    for one, two in zip(corners, corners[1:] + corners[:1], strict=True):
+        planes.append((np.array([*one, 0.0]), np.array([two[0] - one[0], two[1] - one[1], 0]), np.array([0, 0, 2.5])))
+    textures = []
+    for _, along, across in planes:
+        size = (round(np.linalg.norm(along) * 60), round(np.linalg.norm(across) * 60))
+        coarse = random.integers(0, 255, (size[1] // 8, size[0] // 8, 3)).astype(np.uint8)
+        textures.append(cv2.resize(coarse, size, interpolation=cv2.INTER_CUBIC))
+    v, u = np.mgrid[0 : CAMERA.height, 0 : CAMERA.width]
+    rays = CAMERA.rays(np.column_stack([u.ravel(), v.ravel()]).astype(float))
+    for number, (rotation, position) in enumerate(zip(rotations, positions, strict=True)):
+        towards = rays @ rotation.T
+        image, nearest = np.zeros((len(rays), 3), np.uint8), np.full(len(rays), np.inf)
+        for (corner, along, across), texture in zip(planes, textures, strict=True):
+            normal = np.cross(along, across)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                distance = ((corner - position) @ normal) / (towards @ normal)
+            hit = position + towards * distance[:, None] - corner
+            s, t = hit @ along / (along @ along), hit @ across / (across @ across)
+            inside = (distance > 0) & (distance < nearest) & (s >= 0) & (s < 1) & (t >= 0) & (t < 1)
+            nearest[inside] = distance[inside]
+            rows, columns = (t[inside] * texture.shape[0]).astype(int), (s[inside] * texture.shape[1]).astype(int)
+            image[inside] = texture[rows, columns]
+        yield Frame(image.reshape(CAMERA.height, CAMERA.width, 3), number * 10**8)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pycolmap") is None, reason="pycolmap is not installed (gst_ros[sfm])")
+def test_a_small_walk_is_recovered() -> None:
+    rotations, positions = walk(120, sway_deg=1.0)
+    rotations, positions = rotations[:22], positions[:22]
+    found = six_dof_trajectory(rendered(rotations, positions), CAMERA, MOUNT, SixDofConfig(features=600))
+    assert found.believed, found.faults
+    assert len(found.stamps_ns) >= 8
+    truth = positions[found.stamps_ns // 10**8]
+    span = np.linalg.norm(truth[-1] - truth[0])
+    assert np.linalg.norm(found.positions_m[-1] - found.positions_m[0]) == pytest.approx(span, rel=0.08)
+    assert found.spread.pitch_deg == pytest.approx(35, abs=2.5)
+    assert found.planar().shape == (len(truth), 3)
