@@ -1,0 +1,235 @@
+"""Maps on disk: a folder of its own for each.
+
+    MAP/map.json         format, version, camera, mount, grid's place, notes
+        arrays.npz       poses, grid, features and their depths
+        keyframes/*.jpg  the pictures
+
+A map is written whole or not at all: into a folder beside it that is renamed at the end. Files are read as data only;
+nothing in them is executed or unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gst_ros.errors import DiskError
+from gst_ros.mapping.backend import Trajectory
+from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.features import FeatureKind, Features, Matches, open_features
+from gst_ros.mapping.grid import OccupancyGrid
+from gst_ros.mapping.landmarks import Depths, View
+from gst_ros.mapping.relocalise import Relocaliser
+from gst_ros.mapping.spatial_map import MapKeyframe, SpatialMap
+
+FORMAT = "gst_ros map"
+VERSION = 1
+STATES = ("tracking", "weak", "lost")
+
+_REMEDY = "make the map anew with 'gst map'"
+_Arrays = Mapping[str, NDArray[Any]]
+
+
+def save_map(place: SpatialMap, folder: Path) -> None:
+    """Write a map; one that is there already is replaced.
+
+    Args:
+        place: The map.
+        folder: Its folder.
+
+    Raises:
+        MapError: The folder holds something else than a map.
+        DiskError: The disk is full or fails; a map that was there before is kept.
+    """
+    if folder.exists() and not (folder / "map.json").is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise MapError("holds something else than a map", file=folder, remedy="give another folder")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
+            new, old = Path(scratch) / "new", Path(scratch) / "old"
+            _write(place, new)
+            if folder.exists():
+                os.replace(folder, old)
+            os.replace(new, folder)
+    except OSError as error:
+        raise DiskError(f"the map cannot be written: {error.strerror or error}", file=folder) from error
+
+
+def load_map(folder: Path) -> SpatialMap:
+    """Read a map.
+
+    Args:
+        folder: What :func:`save_map` wrote.
+
+    Raises:
+        MapError: It is no map, one of another version, or damaged.
+    """
+    file = folder / "map.json"
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
+            raise MapError("is no map", file=file, remedy=_REMEDY)
+        if values.get("version") != VERSION:
+            problem = f"has version {values.get('version')!r}, this program reads {VERSION}"
+            raise MapError(problem, file=file, field="version", remedy=_REMEDY)
+        with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return _read(values, arrays, folder)
+    except FileNotFoundError as error:
+        name = Path(error.filename or file)
+        raise MapError("is not there", file=name, remedy="give a folder that 'gst map' wrote") from error
+    except KeyError as error:
+        raise MapError("is missing", file=folder, field=str(error.args[0]), remedy=_REMEDY) from error
+    except (OSError, ValueError, TypeError, IndexError, EOFError, RecursionError, zipfile.BadZipFile) as error:
+        raise MapError(f"the map is damaged: {error}", file=folder, remedy=_REMEDY) from error
+
+
+def _write(place: SpatialMap, folder: Path) -> None:
+    (folder / "keyframes").mkdir(parents=True)
+    for number, keyframe in enumerate(place.keyframes):
+        (folder / "keyframes" / f"{number:06d}.jpg").write_bytes(keyframe.jpeg)
+    arrays = _arrays(place)
+    np.savez(folder / "arrays.npz", **arrays)  # type: ignore[arg-type]
+    kind = place.relocaliser.kind
+    values: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "camera": asdict(place.camera),
+        "mount": asdict(place.mount),
+        "main_part": place.main_part,
+        "notes": list(place.notes),
+        "features": {
+            "kind": kind.name,
+            "dimensions": kind.dimensions,
+            "likeness": kind.likeness,
+            "scales": list(kind.scales),
+        },
+    }
+    if place.relocaliser.views:
+        first = place.relocaliser.views[0]
+        values["views"] = {"camera": asdict(first.camera), "mount": asdict(first.mount)}
+    if place.grid is not None:
+        values["grid"] = {"resolution_m": place.grid.resolution_m, "origin_m": list(place.grid.origin_m)}
+    (folder / "map.json").write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+
+def _arrays(place: SpatialMap) -> dict[str, NDArray[Any]]:
+    trajectory, keyframes, relocaliser = place.trajectory, place.keyframes, place.relocaliser
+    features = [view.features for view in relocaliser.views]
+    arrays: dict[str, NDArray[Any]] = {
+        "stamps_ns": trajectory.stamps_ns,
+        "poses": trajectory.poses,
+        "states": np.array([STATES.index(state) for state in trajectory.states], np.uint8),
+        "parts": trajectory.parts,
+        "keyframe_stamps_ns": np.array([keyframe.stamp_ns for keyframe in keyframes], np.int64),
+        "keyframe_poses": np.array([keyframe.pose for keyframe in keyframes]).reshape(-1, 3),
+        "keyframe_parts": np.array([keyframe.part for keyframe in keyframes], np.int64),
+        "view_stamps_ns": np.array(relocaliser.stamps_ns, np.int64),
+        "view_poses": np.array([view.pose for view in relocaliser.views]).reshape(-1, 3),
+        "view_counts": np.array([len(one) for one in features], np.int64),
+    }
+    if features:
+        depths = relocaliser.depths
+        arrays |= {
+            "view_size": np.array([features[0].width, features[0].height], np.int64),
+            "keypoints": np.concatenate([one.keypoints for one in features]),
+            "descriptors": np.concatenate([one.descriptors for one in features]).astype(np.float16),
+            "scores": np.concatenate([one.scores for one in features]),
+            "inverse_depth": np.concatenate([one.inverse_depth for one in depths]).astype(np.float32),
+            "inverse_std": np.concatenate([one.inverse_std for one in depths]).astype(np.float32),
+        }
+    if place.grid is not None:
+        arrays |= {"cells": place.grid.cells, "evidence": place.grid.evidence, "colour": place.grid.colour}
+    return arrays
+
+
+def _read(values: dict[str, Any], arrays: _Arrays, folder: Path) -> SpatialMap:
+    camera, mount = PinholeCamera(**values["camera"]), CameraMount(**values["mount"])
+    frames = len(arrays["stamps_ns"])
+    trajectory = Trajectory(
+        _checked(arrays, "stamps_ns", (frames,)),
+        _checked(arrays, "poses", (frames, 3)),
+        tuple(STATES[state] for state in _checked(arrays, "states", (frames,))),
+        _checked(arrays, "parts", (frames,)),
+    )
+    stamps = arrays["keyframe_stamps_ns"]
+    poses = _checked(arrays, "keyframe_poses", (len(stamps), 3))
+    parts = _checked(arrays, "keyframe_parts", (len(stamps),))
+    keyframes = tuple(
+        MapKeyframe(int(stamps[k]), poses[k], int(parts[k]), (folder / "keyframes" / f"{k:06d}.jpg").read_bytes())
+        for k in range(len(stamps))
+    )
+    grid = None
+    if "grid" in values:
+        x, y = (float(v) for v in values["grid"]["origin_m"])
+        resolution = float(values["grid"]["resolution_m"])
+        grid = OccupancyGrid(arrays["cells"], resolution, (x, y), arrays["evidence"], arrays["colour"])
+    relocaliser = _relocaliser(values, arrays, camera, mount)
+    notes = tuple(str(note) for note in values["notes"])
+    return SpatialMap(camera, mount, trajectory, keyframes, grid, relocaliser, int(values["main_part"]), notes)
+
+
+def _relocaliser(values: dict[str, Any], arrays: _Arrays, camera: PinholeCamera, mount: CameraMount) -> Relocaliser:
+    known = values["features"]
+    scales = tuple(float(scale) for scale in known["scales"])
+    kind = _Deferred(str(known["kind"]), int(known["dimensions"]), float(known["likeness"]), scales)
+    relocaliser = Relocaliser(camera, mount, kind=kind)
+    counts = [int(count) for count in arrays["view_counts"]]
+    if not counts:
+        return relocaliser
+    total = sum(counts)
+    view_camera, view_mount = PinholeCamera(**values["views"]["camera"]), CameraMount(**values["views"]["mount"])
+    width, height = (int(v) for v in _checked(arrays, "view_size", (2,)))
+    keypoints = _checked(arrays, "keypoints", (total, 2)).astype(np.float32)
+    descriptors = _checked(arrays, "descriptors", (total, kind.dimensions)).astype(np.float32)
+    scores = _checked(arrays, "scores", (total,)).astype(np.float32)
+    depth, std = (_checked(arrays, name, (total,)).astype(np.float64) for name in ("inverse_depth", "inverse_std"))
+    poses = _checked(arrays, "view_poses", (len(counts), 3))
+    for k, end in enumerate(np.cumsum(counts)):
+        part = slice(int(end) - counts[k], int(end))
+        features = Features(keypoints[part], descriptors[part], scores[part], width, height)
+        relocaliser.views.append(View(features, view_camera, view_mount, poses[k]))
+        relocaliser.depths.append(Depths(depth[part], std[part]))
+    relocaliser.stamps_ns += [int(stamp) for stamp in _checked(arrays, "view_stamps_ns", (len(counts),))]
+    relocaliser.move(poses)
+    return relocaliser
+
+
+def _checked(arrays: _Arrays, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of the expected shape, without anything that is no number.
+
+    Raises:
+        ValueError: It is of another shape.
+    """
+    array = arrays[name]
+    if array.shape != shape:
+        raise ValueError(f"'{name}' has shape {array.shape}, not {shape}")
+    return array
+
+
+class _Deferred:
+    """Features of a kind that is opened when it is first needed: a map can be looked at where it is not installed."""
+
+    def __init__(self, name: str, dimensions: int, likeness: float, scales: tuple[float, ...]) -> None:
+        self.name, self.dimensions, self.likeness, self.scales = name, dimensions, likeness, scales
+        self._opened: FeatureKind | None = None
+
+    def extract(self, image: NDArray[np.uint8], most: int, mask: NDArray[np.uint8] | None = None) -> Features:
+        return self._kind().extract(image, most, mask)
+
+    def match(self, query: Features, others: Sequence[Features]) -> list[Matches]:
+        return self._kind().match(query, others)
+
+    def _kind(self) -> FeatureKind:
+        if self._opened is None:
+            self._opened = open_features(self.name)
+        return self._opened

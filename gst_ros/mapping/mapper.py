@@ -1,0 +1,144 @@
+"""The way into mapping: frames in, a map out.
+
+mapper = Mapper(camera, mount)
+for frame in clip:
+mapper.add(frame)
+place = mapper.finish()
+place.pose_at(stamp_ns), place.locate(image_rgb), place.grid, place.register_plan(plan_rgb)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gst_ros.mapping.backend import Backend, BackendConfig, Trajectory
+from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.features import FeatureKind, open_features
+from gst_ros.mapping.fusion import GridConfig, build_grid
+from gst_ros.mapping.grid import OccupancyGrid
+from gst_ros.mapping.keyframes import Keyframe
+from gst_ros.mapping.loops import LoopConfig
+from gst_ros.mapping.planar import Array
+from gst_ros.mapping.relocalise import RelocaliseConfig, Relocaliser
+from gst_ros.mapping.spatial_map import Image, MapKeyframe, SpatialMap
+from gst_ros.mapping.sweep import SweepConfig, View
+from gst_ros.mapping.tracking import Track, Tracker, TrackingConfig
+from gst_ros.media.frames import Frame
+from gst_ros.media.images import decode_image
+
+
+@dataclass(frozen=True)
+class MapperConfig:
+    """Settings of all parts of a mapper."""
+
+    tracking: TrackingConfig = field(default_factory=TrackingConfig)
+    backend: BackendConfig = field(default_factory=BackendConfig)
+    loops: LoopConfig = field(default_factory=LoopConfig)
+    sweep: SweepConfig = field(default_factory=SweepConfig)
+    grid: GridConfig = field(default_factory=GridConfig)
+    relocalise: RelocaliseConfig = field(default_factory=RelocaliseConfig)
+
+
+class Mapper:
+    """Online SLAM of a camera that moves in the plane. Not thread-safe.
+
+    Args:
+        camera: Intrinsics of the frames; distortion has been taken off them.
+        mount: How the camera is mounted.
+        config: Settings.
+        kind: Features that are ready already; those that the configuration names without it.
+    """
+
+    def __init__(
+        self,
+        camera: PinholeCamera,
+        mount: CameraMount,
+        config: MapperConfig | None = None,
+        kind: FeatureKind | None = None,
+    ) -> None:
+        self.config = config or MapperConfig()
+        self.camera, self.mount = camera, mount
+        self.kind = kind or open_features(self.config.relocalise.features)
+        self._tracker = Tracker(camera, mount, self.config.tracking)
+        self._backend = Backend(self._tracker.rig, self.kind, self.config.backend, self.config.loops)
+
+    def add(self, frame: Frame, odometry: Array | None = None) -> Track:
+        """Take in the next frame.
+
+        Args:
+            frame: Later than all before.
+            odometry: (3,) pose of the wheels in a frame of their own, at this frame's time, where there is one.
+        """
+        if (frame.image_rgb.shape[1], frame.image_rgb.shape[0]) != (self.camera.width, self.camera.height):
+            raise MapError(
+                f"a frame has {frame.image_rgb.shape[1]} x {frame.image_rgb.shape[0]} pixels, the camera"
+                f" {self.camera.width} x {self.camera.height}",
+                remedy="give the calibration of this video's size",
+            )
+        track = self._tracker.track(frame, odometry)
+        self._backend.add(track)
+        return track
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Poses of all frames, as far as they are known now."""
+        return self._backend.trajectory()
+
+    def finish(self) -> SpatialMap:
+        """Make the map of all frames so far; more may follow, and another map be made then.
+
+        Raises:
+            MapError: No frame came in.
+        """
+        if not self._backend.keyframes:
+            raise MapError("there is no frame to make a map of")
+        self._backend.optimise(final=True)
+        trajectory = self._backend.trajectory()
+        numbers, counts = np.unique(trajectory.parts, return_counts=True)
+        main = int(numbers[np.argmax(counts)])
+        keyframes = tuple(_placed(self._backend.keyframes, trajectory))
+        chosen = [keyframe for keyframe in keyframes if keyframe.part == main]
+        pictures = [decode_image(keyframe.jpeg) for keyframe in chosen]
+        relocaliser = Relocaliser(self.camera, self.mount, self.config.relocalise, self.kind)
+        with ThreadPoolExecutor(1) as pool:
+            filled = pool.submit(_fill, relocaliser, chosen, pictures)
+            grid = self._grid(chosen, pictures)
+            filled.result()
+        notes = tuple(_notes(trajectory, main))
+        return SpatialMap(self.camera, self.mount, trajectory, keyframes, grid, relocaliser, main, notes)
+
+    def _grid(self, keyframes: Sequence[MapKeyframe], pictures: Sequence[Image]) -> OccupancyGrid | None:
+        """The grid; None where there are no two views to compare."""
+        views = [View(keyframe.pose, picture) for keyframe, picture in zip(keyframes, pictures, strict=True)]
+        if len(views) < 2:
+            return None
+        camera = self.camera.scaled_to(pictures[0].shape[1], pictures[0].shape[0])
+        return build_grid(views, camera, self.mount, self.config.grid, self.config.sweep)
+
+
+def _placed(keyframes: Iterable[Keyframe], trajectory: Trajectory) -> Iterator[MapKeyframe]:
+    """Keyframes with their poses; each is a frame of the trajectory."""
+    for keyframe in keyframes:
+        row = int(np.searchsorted(trajectory.stamps_ns, keyframe.stamp_ns))
+        yield MapKeyframe(keyframe.stamp_ns, trajectory.poses[row], int(trajectory.parts[row]), keyframe.jpeg)
+
+
+def _fill(relocaliser: Relocaliser, keyframes: Iterable[MapKeyframe], pictures: Iterable[Image]) -> None:
+    for keyframe, picture in zip(keyframes, pictures, strict=True):
+        relocaliser.add(picture, keyframe.pose, keyframe.stamp_ns)
+    relocaliser.prepare()
+
+
+def _notes(trajectory: Trajectory, main: int) -> Iterator[str]:
+    """What went wrong, in words."""
+    lost = sum(state == "lost" for state in trajectory.states)
+    if lost:
+        yield f"the camera was lost in {lost} of {len(trajectory.states)} frames"
+    outside = int((trajectory.parts != main).sum())
+    if outside:
+        parts = len(np.unique(trajectory.parts)) - 1
+        yield f"{outside} frames lie in {parts} part(s) that could not be connected with the map"
