@@ -130,7 +130,7 @@ def test_resume_asks_only_what_is_missing_in_the_same_order_of_videos(tmp_path: 
 def test_failed_answers_are_recorded_reported_and_asked_again(tmp_path: Path) -> None:
     file = make_set(tmp_path / "set", questions=4)
     broken = ScriptedSession(lambda query: failure("no GPU") if query.uid == "question_001" else reply("C"))
-    with pytest.raises(SessionError, match=r"questions that failed: 1; run the same command again .*question_001: no GPU"):
+    with pytest.raises(SessionError, match=r"that failed: 1; run the same command again .*question_001: no GPU"):
         run_loop(file, tmp_path / "run", broken)
     summary = summary_of(tmp_path / "run")
     assert (summary["answered"], summary["failed"], summary["unparsed"]) == (3, 1, 2)

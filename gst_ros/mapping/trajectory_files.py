@@ -32,7 +32,7 @@ def write_tum(place: SpatialMap, file: Path) -> None:
 
 
 def _turns(yaws_rad: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Rotation:
-    return Rotation.from_euler("z", yaws_rad)
+    return Rotation.from_rotvec(np.outer(yaws_rad, [0.0, 0.0, 1.0]))
 
 
 def _from_camera(mount: CameraMount) -> Rotation:
