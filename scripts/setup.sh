@@ -150,7 +150,7 @@ run_step() {
 # Only torch may fail: nothing but the answerers that run a model here needs it.
 return_or_die() {
     if [ "$1" = torch ]; then
-        warn "torch is not installed; the bench runs without it" "$2"
+        warn "torch is not installed; the bench runs without it, maps with plainer features" "$2"
     else
         die "the step '$1' failed; all of its output is in $state/$1.log" "$2"
     fi
