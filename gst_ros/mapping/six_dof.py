@@ -8,12 +8,10 @@ below the camera. Registering many frames at a small error does not mean that th
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -22,11 +20,11 @@ from numpy.typing import NDArray
 from gst_ros.config import Settings, setting
 from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.pairs import PairConfig, spaced_frames
+from gst_ros.mapping.sfm_process import SfmOptions, check_installed, reconstruct
 from gst_ros.mapping.spread import Spread, SpreadLimits, gravity_aligned, rotation_to_z, trajectory_spread
 from gst_ros.media.frames import Frame
 
 Picture = NDArray[np.uint8]
-EXTRA = "sfm"
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,8 @@ class SixDofConfig(Settings):
     overlap: int = setting(8, "Keyframes after each one that it is matched with; and those 16, 32, ... later.", low=2)
     features: int = setting(2048, "SIFT features of a keyframe, at most.", low=100)
     threads: int = setting(2, "Threads.", low=1)
+    contrast: float = setting(0.003, "Least contrast of a SIFT feature.", above=0.0)
+    least_inliers: int = setting(30, "A keyframe is registered with so many points or more.", low=6)
     least_registered: float = setting(0.7, "Share of the keyframes that must be registered in one piece.", low=0.0)
 
 
@@ -94,30 +94,27 @@ def six_dof_trajectory(
         MapError: ``pycolmap`` is not installed, or nothing can be recovered.
     """
     config = config or SixDofConfig()
-    colmap = _pycolmap()
+    check_installed()
     with tempfile.TemporaryDirectory(prefix="gst_ros_sfm_") as folder:
-        root = Path(folder)
-        stamps = _write_keyframes(frames, root / "images", config)
-        models = _reconstruct(colmap, root, camera, config)
-        if not models:
-            raise MapError(
-                "structure from motion found no two frames to begin with", remedy="a longer or sharper video"
-            )
-        model = max(models, key=lambda one: int(one.num_reg_images()))
-        names, rotations, positions = _poses(model)
-        points = np.array([point.xyz for point in model.points3D.values() if point.track.length() >= 3]).reshape(-1, 3)
-        error_px = float(model.compute_mean_reprojection_error())
-    chosen = np.array([stamps[name] for name in names], dtype=np.int64)
+        stamps = _write_keyframes(frames, Path(folder) / "images", config)
+        asked = SfmOptions(config.features, config.contrast, config.overlap, config.least_inliers, config.threads)
+        models = reconstruct(Path(folder), camera, asked) if len(stamps) > 1 else []
+    if not models:
+        raise MapError("structure from motion found no two frames to begin with", remedy="a longer or sharper video")
+    model = models[0]
+    chosen = np.array([stamps[name] for name in model.names], dtype=np.int64)
     order = np.argsort(chosen)
-    rotations, positions, points, on_floor = metric(rotations[order], positions[order], points, mount.height_m)
+    rotations, positions, points, on_floor = metric(
+        model.rotations[order], model.positions[order], model.points, mount.height_m
+    )
     spread = trajectory_spread(rotations, positions)
     faults = list(spread.faults(config.limits))
     if not on_floor:
         faults.append("no floor is seen: the scale is unknown")
-    if len(names) < config.least_registered * len(stamps):
-        faults.append(f"only {len(names)} of {len(stamps)} keyframes in one piece")
+    if len(order) < config.least_registered * len(stamps):
+        faults.append(f"only {len(order)} of {len(stamps)} keyframes in one piece")
     return SixDofTrajectory(
-        chosen[order], rotations, positions, points, len(stamps), len(models), error_px, spread, tuple(faults)
+        chosen[order], rotations, positions, points, len(stamps), len(models), model.error_px, spread, tuple(faults)
     )
 
 
@@ -220,22 +217,14 @@ def _plane_normal(points: Array) -> Array | None:
     return np.asarray(normal * np.sign(normal[2]))
 
 
-def _pycolmap() -> Any:
-    try:
-        return importlib.import_module("pycolmap")
-    except ImportError as error:
-        raise MapError(
-            "six degrees of freedom need pycolmap, which is not installed", remedy=f"pip install 'gst_ros[{EXTRA}]'"
-        ) from error
-
-
 def _write_keyframes(frames: Iterable[Frame], folder: Path, config: SixDofConfig) -> dict[str, int]:
     """Write keyframes as pictures; their names and stamps."""
     folder.mkdir()
     stamps: dict[str, int] = {}
+    even = cv2.createCLAHE(3.0, (8, 8))  # walls have more texture than one sees
     for frame in spaced_frames(frames, config.frames):
         name = f"{len(stamps):06d}.png"
-        if not cv2.imwrite(str(folder / name), cv2.cvtColor(frame.image_rgb, cv2.COLOR_RGB2BGR)):
+        if not cv2.imwrite(str(folder / name), even.apply(cv2.cvtColor(frame.image_rgb, cv2.COLOR_RGB2GRAY))):
             raise MapError("a keyframe cannot be written", file=folder / name, remedy="is the disk full?")
         stamps[name] = frame.stamp_ns
     excess = len(stamps) - config.most_keyframes
@@ -246,49 +235,3 @@ def _write_keyframes(frames: Iterable[Frame], folder: Path, config: SixDofConfig
                 (folder / name).unlink()
                 del stamps[name]
     return stamps
-
-
-def _reconstruct(colmap: Any, root: Path, camera: PinholeCamera, config: SixDofConfig) -> list[Any]:
-    database, images = root / "database.db", root / "images"
-    colmap.logging.minloglevel = 2
-    reader = colmap.ImageReaderOptions()
-    reader.camera_model = "PINHOLE"
-    # COLMAP's pixel centres lie at half integers.
-    reader.camera_params = f"{camera.fx},{camera.fy},{camera.cx + 0.5},{camera.cy + 0.5}"
-    extraction = colmap.FeatureExtractionOptions()
-    extraction.use_gpu, extraction.num_threads = False, config.threads
-    extraction.sift.max_num_features = config.features
-    colmap.extract_features(
-        database,
-        images,
-        camera_mode=colmap.CameraMode.SINGLE,
-        reader_options=reader,
-        extraction_options=extraction,
-        device=colmap.Device.cpu,
-    )
-    matching = colmap.FeatureMatchingOptions()
-    matching.use_gpu, matching.num_threads = False, config.threads
-    pairing = colmap.SequentialPairingOptions()
-    pairing.overlap, pairing.quadratic_overlap = config.overlap, True
-    colmap.match_sequential(database, matching_options=matching, pairing_options=pairing, device=colmap.Device.cpu)
-    options = colmap.IncrementalPipelineOptions()
-    options.ba_refine_focal_length = False
-    options.ba_refine_principal_point = False
-    options.ba_refine_extra_params = False
-    options.num_threads = config.threads
-    options.extract_colors = False
-    (root / "models").mkdir()
-    return list(colmap.incremental_mapping(database, images, root / "models", options).values())
-
-
-def _poses(model: Any) -> tuple[list[str], Array, Array]:
-    """Names, rotations (camera to world) and positions of the registered keyframes."""
-    names, rotations, positions = [], [], []
-    for image in model.images.values():
-        if not image.has_pose:
-            continue
-        world_from_camera = image.cam_from_world().inverse()
-        names.append(str(image.name))
-        rotations.append(world_from_camera.rotation.matrix())
-        positions.append(world_from_camera.translation)
-    return names, np.array(rotations), np.array(positions)
