@@ -13,7 +13,7 @@ import pytest
 
 from gst_ros.mapping import sfm_process
 from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
-from gst_ros.mapping.six_dof import SixDofConfig, floor_depth, levelled, metric, six_dof_trajectory
+from gst_ros.mapping.six_dof import SixDofConfig, floor_depth, levelled, local_heights, metric, six_dof_trajectory
 from gst_ros.mapping.spread import rotation_to_z, trajectory_spread
 from gst_ros.media.frames import Frame
 
@@ -69,6 +69,18 @@ def test_no_points_no_floor() -> None:
     _, places, _, on_floor = metric(rotations, positions, np.empty((0, 3)), 1.5)
     assert not on_floor
     assert np.linalg.norm(places[9] - places[0]) == pytest.approx(np.linalg.norm(positions[9] - positions[0]))
+
+
+def test_blocks_of_different_scales_show_in_the_depth_of_the_floor() -> None:
+    _, positions = walk(40, sway_deg=0)
+    points = furnished(np.random.default_rng(1))
+    keyframe, point = (side.ravel() for side in np.meshgrid(np.arange(40), np.arange(len(points))))
+    assert local_heights(positions, points, keyframe, point) == pytest.approx(1.5, rel=0.05)
+    shrunk = points * 0.7 + [0, 0, 1.5 * 0.3]  # about the height of the cameras, which stay where they are
+    both = np.concatenate([points, shrunk])
+    point = np.where(keyframe < 20, point, point + len(points))
+    heights = local_heights(positions, both, keyframe, point)
+    assert heights[0] == pytest.approx(1.5, rel=0.05) and heights[-1] == pytest.approx(1.05, rel=0.05)
 
 
 def test_levelled_pictures_are_those_of_a_steady_mount() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gst_ros.mapping.camera import Array, MapError, PinholeCamera
 
@@ -53,6 +54,7 @@ class SfmModel:
         rotations: N x 3 x 3, ``camera_optical_frame`` to the piece's frame.
         positions: N x 3, of the cameras.
         points: P x 3, those that three pictures or more show.
+        seen: K x 2, which picture shows which point (numbers of both).
         error_px: Mean reprojection error.
     """
 
@@ -60,6 +62,7 @@ class SfmModel:
     rotations: Array
     positions: Array
     points: Array
+    seen: NDArray[np.int64]
     error_px: float
 
 
@@ -103,6 +106,7 @@ def reconstruct(folder: Path, camera: PinholeCamera, options: SfmOptions) -> lis
                 arrays[f"rotations{k}"],
                 arrays[f"positions{k}"],
                 arrays[f"points{k}"],
+                arrays[f"seen{k}"],
                 float(arrays[f"error{k}"]),
             )
             for k in range(int(arrays["count"]))
@@ -127,8 +131,11 @@ def main(folder: Path) -> None:
     found = colmap.incremental_mapping(database, images, folder / "models", options)
     arrays: dict[str, Any] = {"count": len(found)}
     for k, model in enumerate(found.values()):
-        names, rotations, positions = _poses(model)
-        points = np.array([p.xyz for p in model.points3D.values() if p.track.length() >= 3]).reshape(-1, 3)
+        names, rotations, positions, number = _poses(model)
+        shown = [point for point in model.points3D.values() if point.track.length() >= 3]
+        points = np.array([point.xyz for point in shown]).reshape(-1, 3)
+        seen = [(number[e.image_id], row) for row, point in enumerate(shown) for e in point.track.elements]
+        arrays[f"seen{k}"] = np.array(seen, dtype=np.int64).reshape(-1, 2)
         arrays |= {f"names{k}": names, f"rotations{k}": rotations, f"positions{k}": positions, f"points{k}": points}
         arrays[f"error{k}"] = model.compute_mean_reprojection_error()
     np.savez(folder / _RESULT, **arrays)
@@ -159,16 +166,19 @@ def _match(colmap: Any, database: Path, images: Path, request: dict[str, Any]) -
     colmap.match_sequential(database, matching_options=matching, pairing_options=pairing, device=colmap.Device.cpu)
 
 
-def _poses(model: Any) -> tuple[list[str], Array, Array]:
-    names, rotations, positions = [], [], []
-    for image in model.images.values():
+def _poses(model: Any) -> tuple[list[str], Array, Array, dict[int, int]]:
+    names: list[str] = []
+    rotations, positions = [], []
+    number: dict[int, int] = {}
+    for key, image in model.images.items():
         if not image.has_pose:
             continue
+        number[key] = len(names)
         world_from_camera = image.cam_from_world().inverse()
         names.append(str(image.name))
         rotations.append(world_from_camera.rotation.matrix())
         positions.append(world_from_camera.translation)
-    return names, np.array(rotations), np.array(positions)
+    return names, np.array(rotations), np.array(positions), number
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ class SixDofConfig(Settings):
     threads: int = setting(2, "Threads.", low=1)
     contrast: float = setting(0.003, "Least contrast of a SIFT feature.", above=0.0)
     least_inliers: int = setting(30, "A keyframe is registered with so many points or more.", low=6)
+    most_drift: float = setting(0.12, "How far the floor may be from its depth in a part of the walk.", above=0.0)
+    most_off: float = setting(0.15, "Share of the parts of the walk where it may be farther off.", low=0.0)
     least_registered: float = setting(0.7, "Share of the keyframes that must be registered in one piece.", low=0.0)
 
 
@@ -107,8 +109,13 @@ def six_dof_trajectory(
     rotations, positions, points, on_floor = metric(
         model.rotations[order], model.positions[order], model.points, mount.height_m
     )
+    place = np.argsort(order)  # of each picture in the order of time
+    heights = local_heights(positions, points, place[model.seen[:, 0]], model.seen[:, 1])
     spread = trajectory_spread(rotations, positions)
     faults = list(spread.faults(config.limits))
+    off = float(np.mean(np.abs(heights / mount.height_m - 1) > config.most_drift)) if len(heights) else 0.0
+    if off > config.most_off:
+        faults.append(f"the floor is at another depth in {100 * off:.0f} % of the walk: the scale changes on the way")
     if not on_floor:
         faults.append("no floor is seen: the scale is unknown")
     if len(order) < config.least_registered * len(stamps):
@@ -180,6 +187,34 @@ def floor_depth(points: Array, positions: Array) -> float | None:
         best -= 1
     middle = edges[best] + 0.01
     return float(np.exp(np.median(logs[np.abs(logs - middle) < 0.04])))
+
+
+def local_heights(
+    positions: Array, points: Array, keyframe: NDArray[np.int64], point: NDArray[np.int64], window: int = 10
+) -> Array:
+    """Heights above the floor that is seen from there, for one part of a walk after the other.
+
+    Blocks that were glued together at different scales can keep their cameras in one plane; their floors are then at
+    different depths.
+
+    Args:
+        positions: N x 3, of the cameras in the order of time, z up.
+        points: P x 3.
+        keyframe: K numbers of cameras, each of which sees ...
+        point: ... one of K points.
+        window: Cameras of one part; parts overlap by half.
+
+    Returns:
+        A height for each part in which a floor is seen.
+    """
+    heights = []
+    for start in range(0, max(1, len(positions) - window // 2), max(1, window // 2)):
+        part = positions[start : start + window]
+        shown = np.unique(point[(keyframe >= start) & (keyframe < start + window)])
+        depth = floor_depth(points[shown], part)
+        if depth is not None:
+            heights.append(depth)
+    return np.array(heights)
 
 
 def levelled(image: Picture, camera: PinholeCamera, rotation: Array, mount: CameraMount) -> Picture:
