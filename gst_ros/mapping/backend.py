@@ -21,6 +21,7 @@ from gst_ros.mapping.retrieval import Retrieval
 from gst_ros.mapping.tracking import Track
 
 _LATEST_KEPT = 10  # these keyframes are never thinned out: tracking still hangs on them
+_NEAR_FLOOR_M = 0.05  # what is so low probably lies on the floor; the weights sort out what does not
 _SHARED_TRACKS = 15  # keyframes that share more corners need no loop
 
 
@@ -367,11 +368,12 @@ class Backend:
 
     def _adjust(self) -> None:
         bundle = gather(self.keyframes, self.poses, self.loops, self._rows, self._ties(True), self._fixed())
+        bundle.on_floor |= np.abs(bundle.points[:, 2]) < _NEAR_FLOOR_M
         adjust(self.rig, bundle, self.config.final_iterations)
         found = linearise(self.rig, bundle)
         good = found.usable & ((found.errors**2).sum(axis=1) < 16.0)
         bundle.pose_of, bundle.point_of = bundle.pose_of[good], bundle.point_of[good]
         bundle.pixels = bundle.pixels[good]
-        bundle.on_floor &= np.abs(bundle.points[:, 2]) < 0.03
+        bundle.on_floor = np.abs(bundle.points[:, 2]) < _NEAR_FLOOR_M
         adjust(self.rig, bundle, self.config.final_iterations)
         self.poses = bundle.poses

@@ -1,7 +1,7 @@
 """Planar bundle adjustment: poses (x, y, yaw) and points that together explain all observations best.
 
 Levenberg-Marquardt with the points eliminated (the Schur complement; Triggs et al. 2000), Cauchy weights and analytic
-Jacobians. Points on the floor are held near z = 0, which keeps the scale. Pairs of poses may be tied by measured
+Jacobians. Points on the floor are drawn to z = 0, which keeps the scale. Pairs of poses may be tied by measured
 motion, which carries the trajectory across stretches where nothing is seen.
 """
 
@@ -18,6 +18,7 @@ from gst_ros.mapping.planar import Array, wrap
 from gst_ros.mapping.posegraph import Index, Mask, Ties
 
 _CAUCHY_PX = 2.0
+_CAUCHY_FLOOR = 2.0  # standard deviations: a rug or a sill, taken for floor, must not stretch the map
 _DENSE_UNKNOWNS = 900  # up to here a dense Cholesky decomposition is quicker than a sparse one
 
 
@@ -47,7 +48,7 @@ class Bundle:
     fixed: Mask
     ties: Ties = field(default_factory=lambda: Ties.of([]))
     pixel_std: float = 0.8
-    floor_std_m: float = 0.01
+    floor_std_m: float = 0.005
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def linearise(rig: Rig, bundle: Bundle) -> Linearised:
 
 
 def cost(rig: Rig, bundle: Bundle) -> float:
-    """Robust cost: Cauchy's for observations, squares for heights of floor points and for ties."""
+    """Robust cost: Cauchy's for observations and for heights of floor points; that of :class:`Ties` for ties."""
     return _cost(linearise(rig, bundle), bundle)
 
 
@@ -98,11 +99,12 @@ def _cost(found: Linearised, bundle: Bundle) -> float:
     squared = (found.errors**2).sum(axis=1)
     unusable = float((~found.usable).sum()) * scale * np.log1p(100.0)
     seen = (scale * np.log1p(squared / scale).sum() + unusable) / bundle.pixel_std**2
-    height = (bundle.points[bundle.on_floor, 2] ** 2).sum() / bundle.floor_std_m**2
+    squared_height = (bundle.points[bundle.on_floor, 2] / bundle.floor_std_m) ** 2
+    height = _CAUCHY_FLOOR**2 * np.log1p(squared_height / _CAUCHY_FLOOR**2).sum()
     return float(seen + height + bundle.ties.cost(bundle.poses))
 
 
-def adjust(rig: Rig, bundle: Bundle, iterations: int = 10, tolerance: float = 1e-4) -> float:
+def adjust(rig: Rig, bundle: Bundle, iterations: int = 10, tolerance: float = 1e-5) -> float:
     """Improve poses and points in place.
 
     Args:
@@ -157,7 +159,8 @@ class _System:
         self._mixed = np.einsum("mia,mib->mab", weighted_pose, found.by_point)
         self._pose_side = _gather(np.einsum("mia,mi->ma", weighted_pose, found.errors), bundle.pose_of, poses)
         self._point_side = _gather(np.einsum("mia,mi->ma", weighted_point, found.errors), bundle.point_of, points)
-        floor = bundle.on_floor / bundle.floor_std_m**2
+        squared_height = (bundle.points[:, 2] / bundle.floor_std_m) ** 2
+        floor = bundle.on_floor / (1.0 + squared_height / _CAUCHY_FLOOR**2) / bundle.floor_std_m**2
         self._points[:, 2, 2] += floor
         self._point_side[:, 2] -= floor * bundle.points[:, 2]
         self._ties = sp.csr_matrix((3 * poses, 3 * poses))
