@@ -2,7 +2,7 @@
 
     ros2 launch gst_ros eval.launch.py questions:=FOLDER answerer:=random output:=RUN
 
-Without questions it takes those of the bundled clip. It ends by itself with the evaluator, and with its exit
+Without questions it takes those of the bundled demo. It ends by itself with the evaluator, and with its exit
 code. ``gst eval`` is the same without ``launch``.
 """
 
@@ -16,7 +16,7 @@ from gst_ros.deployment import Deployment
 from gst_ros.launching import Argument, launch_description, number, paths, switch, whole_number, words
 
 ARGUMENTS = (
-    Argument("questions", "Question file, or folder of them; empty: the bundled clip's.", Path),
+    Argument("questions", "Question file, or folder of them; empty: the bundled demo.", Path),
     Argument("output", "Folder of the run, resumed if it holds one; empty: runs/<date>-<answerer>.", Path),
     Argument("answerer", "Name of the answerer; empty: as in the parameter files."),
     Argument("mode", "How videos are played; empty: as in the parameter files.", choices=("lockstep", "realtime")),

@@ -27,17 +27,19 @@ import pytest
 
 from gst_ros.bench.questions import load_questions
 from gst_ros.bench.tasks import TASKS
+from gst_ros.cli.main import run as in_process
+from gst_ros.errors import ConfigError
 from gst_ros.media.clip import open_clip
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "benchmarks/README.md")
+PAGES = ("README.md", "benchmarks/README.md", "docs/scenes.md")
 LINKED = (
     *PAGES,
     "CONTRIBUTING.md",
     "docs/README.md",
     "docs/questions.md",
+    "docs/scene_statistics.md",
     "docs/decisions/README.md",
-    "demo/README.md",
 )
 
 
@@ -58,7 +60,7 @@ SHOWN = sorted({command for page in PAGES for command in shown_commands(page)})
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with QUESTIONS (the README's own question.json and media for it) and VIDEO."""
+    """A folder with QUESTIONS (the README's own question.json and media for it), VIDEO and SET (the demo)."""
     folder = tmp_path_factory.mktemp("readme")
     question = shown_question()
     (folder / "QUESTIONS").mkdir()
@@ -67,6 +69,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for image in question["images"]:
         cv2.imwrite(str(folder / "QUESTIONS" / image["copied_path"]), np.full((64, 80, 3), 90, np.uint8))
     shutil.copy(folder / "QUESTIONS" / question["copied_video_path"], folder / "VIDEO")
+    (folder / "SET").symlink_to(ROOT / "demo")
     (folder / "ANSWERS.json").write_text(shown_answers(), encoding="utf-8")
     return folder
 
@@ -213,16 +216,64 @@ def service_called(command: str, place: Path, request: pytest.FixtureRequest) ->
 def benchmarked(command: str, place: Path, request: pytest.FixtureRequest) -> None:
     """Its options are known. One short run, of the first way of calling it, is below."""
     _, script, *words = shlex.split(command)
+    monkeypatch = request.getfixturevalue("monkeypatch")
+    monkeypatch.syspath_prepend(str((ROOT / script).parent))  # as Python does for a script
     spec = importlib.util.spec_from_file_location(Path(script).stem, ROOT / script)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look there
     spec.loader.exec_module(module)
-    request.getfixturevalue("monkeypatch").chdir(place)
+    monkeypatch.chdir(place)
     with module.main.make_context("benchmark", words) as context:
-        assert set(context.params) >= {"frames", "cores"}
+        assert set(context.params) >= {"cores"}
 
 
+def sets_made(command: str, place: Path, request: pytest.FixtureRequest) -> None:
+    """All but the making, which takes minutes: its options are known and its settings right (test_scene_make.py)."""
+    asked: list[tuple[object, Path]] = []
+
+    def record(options: object, out: Path, **_: object) -> None:
+        asked.append((options, out))
+        raise ConfigError("far enough")
+
+    request.getfixturevalue("monkeypatch").setattr("gst_ros.scenes.make.make_set", record)
+    assert in_process(shlex.split(command)[1:]) == 2
+    ((_, out),) = asked
+    assert out in (Path("SET"), Path("demo"))
+
+
+def sets_shown(command: str, place: Path, request: pytest.FixtureRequest) -> None:
+    """Run it on the demo."""
+    pytest.importorskip("jinja2", reason="the extra 'scenes' is not installed")
+    gst(command, place)
+    assert (place / "SET_sheet.html").is_file() and (place / "SET_sheet.jpg").is_file()
+
+
+def sets_checked(command: str, place: Path, request: pytest.FixtureRequest) -> None:
+    """It knows its options; test_demo.py checks the demo, as a whole where there is furniture."""
+    from gst_ros.cli.scenes.check import command as check
+
+    with check.make_context("check", shlex.split(command)[3:]) as context:
+        assert context.params["folder"] == Path("SET")
+
+
+def sets_evaluated(command: str, place: Path, request: pytest.FixtureRequest) -> None:
+    """Run it for one question, without ROS."""
+    gst(f"{command} --no-ros --limit 1", place)
+    folder = place / shlex.split(command)[shlex.split(command).index("--output") + 1]
+    assert json.loads((folder / "summary.json").read_text(encoding="utf-8"))["answered"] == 1
+
+
+def packages_named(command: str, place: Path, request: pytest.FixtureRequest) -> None:
+    """All that the error messages name, and nothing else."""
+    from gst_ros.scenes.rendering.renderer import EGL_PACKAGES
+
+    named = set(command.split("install ")[1].split())
+    assert named == {"sweethome3d-furniture", *EGL_PACKAGES.split()}
+
+
+EGL = "libegl1 libegl-mesa0 libgl1-mesa-dri libgles2 libglx-mesa0 libopengl0"
+DEMO = "--seed 14 --kinds home --area 65 --licences cc0 --per-task 2 --view-width 960 --crf 33"
 HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "bash scripts/eval.sh": our_script,
     "bash scripts/test.sh": our_script,
@@ -249,6 +300,15 @@ HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "python benchmarks/transport.py --video VIDEO": benchmarked,
     "python benchmarks/scenes.py": benchmarked,
     "python benchmarks/scenes.py --places 0": benchmarked,
+    "python benchmarks/scene_statistics.py": benchmarked,
+    "python benchmarks/scene_statistics.py --set SET --figure FIGURE.svg": benchmarked,
+    "pip install gst_ros[scenes]": standard_ros,
+    f"sudo apt-get install sweethome3d-furniture {EGL}": packages_named,
+    "gst scenes make --seed 1 --count 10 --out SET": sets_made,
+    "gst scenes show SET": sets_shown,
+    "gst scenes check SET": sets_checked,
+    "gst eval --questions SET --answerer random --output runs/made": sets_evaluated,
+    f"gst scenes make --out demo {DEMO}": sets_made,
 }
 
 
@@ -269,6 +329,21 @@ def test_the_short_benchmark_prints_its_line(ros_domain: int, tmp_path: Path) ->
     assert (line["frames"], line["lost"], line["baseline_lost"], line["lossless"]) == (40, 0, 0, True)
     assert documented_keys("transport.py") == set(line)
     assert min(line["fps"], line["baseline_fps"], line["decode_fps"], line["player_peak_mb"]) > 0
+
+
+def test_the_short_statistics_print_their_line_and_draw_their_figure(place: Path, tmp_path: Path) -> None:
+    pytest.importorskip("shapely", reason="the extra 'scenes' is not installed")
+    script = str(ROOT / "benchmarks" / "scene_statistics.py")
+    words = ["--places", "2", "--builtin-only", "--jobs", "1", "--set", str(place / "SET"), "--figure", "figure.svg"]
+    done = run([sys.executable, script, *words], tmp_path, timeout_s=180)
+    line = json.loads(done.stdout.splitlines()[-1])
+    assert documented_keys("scene_statistics.py") == set(line)
+    assert (line["places"], line["built"], line["problems"], line["rooms_not_entered"]) == (2, 2, 0, 0)
+    assert line["questions"] == dict.fromkeys(TASKS, 2)
+    assert 1 <= line["rooms"][0] <= line["rooms"][-1] and line["walk_m"][0] > 5
+    figure = xml.etree.ElementTree.parse(tmp_path / "figure.svg")
+    titles = {element.text for element in figure.iter() if element.get("font-weight") == "bold"}
+    assert {"objects", "ed_v, degrees", "edist_s, m", "tds_hard, letter", "position, x of 999"} <= titles
 
 
 def documented_keys(script: str) -> set[str]:
@@ -352,7 +427,7 @@ def test_the_shown_table_is_what_the_demo_gives(tmp_path: Path) -> None:
     """The random answerer is seeded: the table in the README can be reproduced line by line."""
     environment = {**os.environ, "COLUMNS": "120"}
     command = [sys.executable, "-m", "gst_ros.cli.main", "eval", "--no-ros", "--output", str(tmp_path / "run")]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```text\n(.*?)^```", text, re.DOTALL | re.MULTILINE)

@@ -14,6 +14,12 @@ from gst_ros.errors import QuestionError
 
 log = logging.getLogger(__name__)
 
+PLACE_FILE, TRUTH_FOLDER = "questions.json", "gt"
+"""In the folders of places that the data engine makes: the questions, and the ground truth that none may look into."""
+
+SET_FILES = ("set.json", "camera.json")
+"""What else such sets hold beside the questions; not worth a warning."""
+
 _QUESTION_FIELDS = frozenset({"texts", "answer", "gt", *VIDEO_FIELDS})
 
 
@@ -37,7 +43,7 @@ def question_entries(path: Path) -> Iterator[Entry]:
             continue
         if file.name == "question.json" or any(_looks_like_question(entry.value) for entry in entries):
             yield from entries
-        else:
+        elif file.name not in SET_FILES:
             log.warning("%s: no questions in it; ignored", file)
 
 
@@ -49,7 +55,10 @@ def _looks_like_question(record: Mapping[str, Any] | None) -> bool:
 
 
 def _json_files(folder: Path) -> list[Path]:
-    """All JSON files below a folder, sorted; not in hidden folders, nor in run folders of this project."""
+    """All JSON files below a folder, sorted.
+
+    Not in hidden folders, nor in run folders of this project, nor in the ground truth beside a place's questions.
+    """
     found: list[Path] = []
     visited: set[str] = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
@@ -58,7 +67,8 @@ def _json_files(folder: Path) -> list[Path]:
             folders.clear()  # a link that leads back to where we were, or our own output
             continue
         visited.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        closed = {TRUTH_FOLDER} if PLACE_FILE in names else set()
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in closed)
         found += (
             Path(parent, name)
             for name in names

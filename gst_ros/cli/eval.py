@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("eval", short_help="Evaluate an answerer on a question set.")
 @click.option(
-    "--questions", type=click.Path(path_type=Path), help="Question file or folder. Default: the bundled clip's."
+    "--questions", type=click.Path(path_type=Path), help="Question file or folder. Default: the bundled demo."
 )
 @click.option(
     "--data-root",
@@ -86,7 +86,7 @@ def describe_with_defaults(*, questions: Path | None = None, output: Path | None
     """The deployment of an evaluation; also what ``eval.launch.py`` starts.
 
     Args:
-        questions: Question file or folder; the bundled clip's by default.
+        questions: Question file or folder; the bundled demo by default.
         output: Folder of the run; a new one, ``runs/<date>-<answerer>``, by default.
         options: The other fields of :class:`gst_ros.deployment.EvalOptions`.
 
@@ -96,7 +96,7 @@ def describe_with_defaults(*, questions: Path | None = None, output: Path | None
     from gst_ros.deployment import SPATIAL_REASONING, EvalOptions, describe_eval
     from gst_ros.environment import share_dir
 
-    questions = questions or share_dir() / "demo" / "questions.json"
+    questions = questions or share_dir() / "demo"
     deployment = describe_eval(EvalOptions(questions=questions, output=output or Path("."), **options))
     _refuse_what_has_no_effect(deployment, options)
     if output is None:
