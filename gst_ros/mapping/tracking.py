@@ -208,7 +208,8 @@ class Tracker:
             self._covariance = np.zeros((3, 3))
             self._since_keyframe = np.zeros((3, 3))
             return self._begin(frame, gray, expected, odometry, "lost")
-        return self._report(frame, expected, covariance, 0, "lost" if long else "weak", None)
+        # A picture with things in it that do not fit: perhaps the camera was carried away.
+        return self._report(frame, expected, covariance, 0, "lost" if long or textured else "weak", None)
 
     def _begin(self, frame: Frame, gray: Gray, pose: Array, odometry: Array | None, state: str) -> Track:
         """Start following the corners of this frame, from a pose."""
