@@ -127,7 +127,8 @@ def test_neighbours_have_a_baseline_and_look_the_same_way() -> None:
 def test_semi_global_matching_fills_what_has_no_structure() -> None:
     costs = np.full((1, 5, 9, 9), 20, np.int16)
     costs[0, 3, 0], costs[0, 3, -1] = 0, 0  # the upper and lower rows are surely label 3
-    assert (np.argmin(semi_global(costs, 2, 10)[0], axis=0) == 3).all()
+    jumps = np.full((1, 9, 9), 10, np.int16)
+    assert (np.argmin(semi_global(costs, 2, (jumps, jumps))[0], axis=0) == 3).all()
 
 
 def test_two_views_are_the_least() -> None:

@@ -28,11 +28,18 @@ class GridConfig(Settings):
 
     resolution_m: float = setting(0.05, "Side of a cell.", unit="m", low=0.01, high=0.5)
     range: float = setting(3.4, "Farthest floor that votes, as a share of the camera's height.", above=0.5)
-    near: float = setting(1.2, "Range within which a vote counts fully, as a share of the camera's height.", above=0.0)
+    near: float = setting(1.0, "Range within which a vote counts fully, as a share of the camera's height.", above=0.0)
+    falloff: float = setting(3.0, "Power of the distance with which votes fall off beyond.", low=0.0)
+    slack_m: float = setting(0.03, "Floor may seem to lie this far behind where it is.", unit="m", above=0.0)
     floor_top: float = setting(0.05, "Up to this height it is floor for sure.", above=0.0)
     obstacle_bottom: float = setting(0.11, "From this height on it is an obstacle for sure.", above=0.0)
-    obstacle_weight: float = setting(2.0, "Votes for floor that a vote for an obstacle outweighs.", above=0.0)
-    least_votes: float = setting(0.8, "Votes that a cell needs to be known.", above=0.0)
+    hiding_top: float = setting(0.33, "Up to this height a thing hides the cells just behind it.", above=0.0)
+    hidden_weight: float = setting(
+        0.7, "Votes for floor that one vote for being hidden by a low thing outweighs.", low=0.0
+    )
+    obstacle_weight: float = setting(0.5, "Votes for floor that a vote for an obstacle outweighs.", above=0.0)
+    least_votes: float = setting(0.2, "Votes that a cell needs to be known.", above=0.0)
+    least_evidence: float = setting(0.3, "Cells with less evidence either way stay unknown.", low=0.0, high=1.0)
     walked_m: float = setting(0.12, "Around its path the robot's body proves the floor free.", unit="m", low=0.0)
 
 
@@ -56,6 +63,7 @@ class VoteGrid:
         self._origin = (float(first[0] * step), float(first[1] * step))
         self.floor: Evidence = np.zeros((rows, columns), np.float32)
         self.obstacle: Evidence = np.zeros((rows, columns), np.float32)
+        self.hidden: Evidence = np.zeros((rows, columns), np.float32)
         self._colour: NDArray[np.float32] = np.zeros((rows, columns, 3), np.float32)
         self._seen: Evidence = np.zeros((rows, columns), np.float32)
         self._walked = np.zeros((rows, columns), bool)
@@ -65,10 +73,13 @@ class VoteGrid:
         config, height_m = self._config, self._mount.height_m
         farthest = config.range * height_m
         top, bottom = config.floor_top * height_m, config.obstacle_bottom * height_m
-        floor = np.clip((bottom - seen.height) / (bottom - top), 0, 1) * (seen.height > -1.5 * bottom)
+        height = seen.height - self._slope(seen)
+        # A thing of a small height seems to lie on the floor behind it: farther behind, the farther it is away.
+        slack = np.clip(config.slack_m * height_m / np.maximum(self._reach(seen.camera), 1e-3), 0.2 * top, top)
+        floor = np.clip(2 - height / slack, 0, 1) * (height > -bottom)
         window, x, y = self._window(pose, farthest)
         distance = np.hypot(x, y)
-        weight = (1 / (1 + (distance / (config.near * height_m)) ** 2)).astype(np.float32)
+        weight = (1 / (1 + (distance / (config.near * height_m)) ** config.falloff)).astype(np.float32)
         size = (x.shape[1], x.shape[0])
         matrix = self._cell_to_pixel(pose, window, seen.camera)
         visible = (distance < farthest) & (x > 0.05 * height_m)
@@ -78,23 +89,59 @@ class VoteGrid:
             return np.asarray(cv2.warpPerspective(image, matrix, size, flags=flags), dtype=np.float32)
 
         vote = warped((floor * seen.certainty).astype(np.float32)) * visible * weight
+        # What hides a floor cell from just before it is most often a wall that the cell lies behind, or in.
+        low = np.clip(height / slack - 1, 0, 1) * (height < config.hiding_top * height_m)
         self.floor[window] += vote
+        self.hidden[window] += warped((low * seen.certainty).astype(np.float32)) * visible * weight
         self._colour[window] += warped(seen.colour.astype(np.float32)) * vote[:, :, None]
         self._seen[window] += vote
-        self._add_obstacles(pose, seen, window, farthest)
+        self._add_obstacles(pose, seen, height, window, farthest)
         self._mark_walked(pose)
+
+    def _reach(self, camera: PinholeCamera) -> NDArray[np.float32]:
+        """How far away the floor is that a pixel would show, metres; large at and above the horizon."""
+        columns, rows = np.meshgrid(np.arange(camera.width), np.arange(camera.height))
+        pixels = np.stack([columns.ravel(), rows.ravel()], axis=1).astype(np.float64)
+        points = self._mount.floor_points(pixels, camera)
+        reach = np.nan_to_num(np.hypot(points[:, 0], points[:, 1]), nan=np.inf)
+        return np.asarray(reach.reshape(camera.height, camera.width), dtype=np.float32)
+
+    def _slope(self, seen: Heights) -> NDArray[np.float32]:
+        """How high the floor itself seems to lie: a small error of the pose or the mount tilts it.
+
+        A plane in inverse distance through what is nearly as high as the floor, fitted twice.
+        """
+        rows, columns = np.mgrid[0 : seen.camera.height, 0 : seen.camera.width]
+        basis = np.stack(
+            [np.ones(rows.size), columns.ravel() / seen.camera.width, rows.ravel() / seen.camera.height], 1
+        )
+        limit = self._config.floor_top * self._mount.height_m
+        values = seen.height.ravel().astype(np.float64)
+        certain = (seen.certainty.ravel() > 0.2) & (self._reach(seen.camera).ravel() < 2.5 * self._mount.height_m)
+        fitted = np.zeros(len(values))
+        for _ in range(2):
+            use = np.flatnonzero(certain & (np.abs(values - fitted) < limit))[::7]
+            if len(use) < 50:
+                return np.zeros(seen.height.shape, np.float32)
+            solution = np.linalg.lstsq(basis[use], values[use], rcond=None)[0]
+            fitted = np.clip(basis @ solution, -limit, limit)
+        return np.asarray(fitted.reshape(seen.height.shape), dtype=np.float32)
 
     def grid(self) -> OccupancyGrid:
         """The cells, cleaned: free is what hangs together with the walked path."""
         config = self._config
-        floor, obstacle = (cv2.GaussianBlur(votes, (0, 0), 0.7) for votes in (self.floor, self.obstacle))
+        floor, obstacle, hidden = (
+            cv2.GaussianBlur(votes, (0, 0), 0.7) for votes in (self.floor, self.obstacle, self.hidden)
+        )
+        floor = np.maximum(floor - config.hidden_weight * hidden, 0)
         against = config.obstacle_weight * obstacle
         evidence = (floor - against) / (floor + against + config.least_votes)
         evidence[self._walked] = 1.0
         enough = floor + against > config.least_votes
-        free = enough & (evidence > 0) | self._walked
-        free = reached(free, self._walked)
-        occupied = enough & (evidence < 0)
+        free = reached(enough & (evidence > 0) | self._walked, self._walked)
+        # What floor hangs together by doubtful cells is floor, but they themselves stay unknown.
+        free &= evidence >= config.least_evidence
+        occupied = enough & (evidence <= -config.least_evidence)
         cells = np.full(free.shape, UNKNOWN, np.int8)
         cells[occupied], cells[free] = OCCUPIED, FREE
         sure = np.where(cells == UNKNOWN, 0, evidence).astype(np.float32)
@@ -127,11 +174,13 @@ class VoteGrid:
         floor_to_camera = np.column_stack([rotation[:, 0], rotation[:, 1], -rotation[:, 2] * self._mount.height_m])
         return np.asarray(camera.matrix @ floor_to_camera @ map_to_base @ cell_to_map)
 
-    def _add_obstacles(self, pose: Array, seen: Heights, window: tuple[slice, slice], farthest: float) -> None:
+    def _add_obstacles(
+        self, pose: Array, seen: Heights, height: NDArray[np.float32], window: tuple[slice, slice], farthest: float
+    ) -> None:
         config, height_m = self._config, self._mount.height_m
         twice = (2 * seen.camera.width, 2 * seen.camera.height)
         camera = seen.camera.scaled_to(*twice)
-        height = cv2.resize(seen.height, twice, interpolation=cv2.INTER_LINEAR)
+        height = cv2.resize(height, twice, interpolation=cv2.INTER_LINEAR)
         certainty = cv2.resize(seen.certainty, twice, interpolation=cv2.INTER_LINEAR)
         top, bottom = config.floor_top * height_m, config.obstacle_bottom * height_m
         certainty = certainty * np.clip((height - top) / (bottom - top), 0, 1)
@@ -152,8 +201,7 @@ class VoteGrid:
         expected = 10 * (step * camera.fx / np.maximum(distance[inside], 0.1)) ** 2
         weight = certainty[rows[inside], columns[inside]] / np.maximum(expected, 1.0) * 4
         votes = np.bincount(flat, weight, shape[0] * shape[1]).reshape(shape)
-        size = (config.near * height_m) ** 2
-        far = 1 / (1 + distance[inside] ** 2 / size)
+        far = 1 / (1 + (distance[inside] / (config.near * height_m)) ** config.falloff)
         falloff = np.ones(shape[0] * shape[1])
         falloff[flat] = far
         vote = (np.minimum(votes, 1) * falloff.reshape(shape)).astype(np.float32)

@@ -61,8 +61,10 @@ def weighted_fields(grid: OccupancyGrid, plan: PlanImage, occupied_weight: float
         outline = weight * (1 - COLOUR_WEIGHT)
         fields = np.concatenate([outline[:, :, None], colour * (COLOUR_WEIGHT / 2)], axis=2)
         return np.asarray(fields / max(float(weight.sum()), 1.0), dtype=np.float32)
-    evidence = np.where(grid.evidence < 0, grid.evidence * np.float32(occupied_weight), grid.evidence)
-    return np.asarray(evidence[:, :, None] / max(float(np.abs(evidence).sum()), 1e-6), dtype=np.float32)
+    free, occupied = np.maximum(grid.evidence, 0), np.minimum(grid.evidence, 0)
+    fields = (1 - occupied_weight) * free / max(float(free.sum()), 1e-6)
+    fields += occupied_weight * occupied / max(-float(occupied.sum()), 1e-6)
+    return np.asarray(fields[:, :, None], dtype=np.float32)
 
 
 def plan_fields(plan: PlanImage) -> Field:

@@ -23,8 +23,9 @@ Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 Costs = NDArray[np.int16]
 
-_OUTSIDE = 255
-"""Cost where a neighbour does not see the point."""
+_OUTSIDE, _SEEN = 255, 100
+"""Cost where a neighbour does not see the point, and the least cost that means so."""
+_NEUTRAL = 40
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,11 @@ class SweepConfig(Settings):
     top: float = setting(0.88, "The highest plane, as a share of the camera's height.", above=0.1, high=0.97)
     neighbours: int = setting(4, "Views that a view is compared with.", low=2, high=8)
     baseline: float = setting(0.25, "Best distance of two views, as a share of the camera's height.", above=0.0)
-    turn_deg: float = setting(25.0, "Turn between two views at which a pair is worth half.", unit="deg", above=0.0)
-    window_px: int = setting(5, "Costs are averaged over a square of this side before smoothing.", unit="px", low=1)
+    least_worth: float = setting(0.04, "Neighbours that share less, or stand too near or far, are not used.", above=0.0)
+    edge: float = setting(12.0, "Change of colour that makes a change of height nearly free.", above=0.0)
+    window_px: int = setting(3, "Costs are averaged over a square of this side before smoothing.", unit="px", low=1)
     step_cost: int = setting(6, "Cost of a small change of height between neighbouring pixels.", low=0)
+    below_cost: int = setting(3, "Extra cost of the plane below the floor.", low=0)
     jump_cost: int = setting(40, "Cost of any change of height between neighbouring pixels.", low=0)
 
 
@@ -135,8 +138,8 @@ class PlaneSweep:
                 )
                 cost = cv2.transform(np.minimum(cv2.absdiff(warped, reference), _CAP), weights)
                 pair.append(np.asarray(cv2.boxFilter(cost, -1, window), dtype=np.uint8))
-            small = cv2.resize(_two_best(pair), (size[0] // 2, size[1] // 2), interpolation=cv2.INTER_AREA)
-            result[k] = small
+            result[k] = cv2.resize(_two_best(pair), (size[0] // 2, size[1] // 2), interpolation=cv2.INTER_AREA)
+        result[0] += self.config.below_cost
         return result
 
     def neighbours(self, poses: Array, index: int) -> list[int]:
@@ -148,20 +151,40 @@ class PlaneSweep:
         """
         relative = between(poses[index], poses)
         distance = np.hypot(relative[:, 0], relative[:, 1]) / (self.config.baseline * self._mount.height_m)
-        worth = np.exp(-(np.log(np.maximum(distance, 1e-3)) ** 2) / 1.0)
-        worth *= np.exp2(-((np.degrees(relative[:, 2]) / self.config.turn_deg) ** 2))
-        # What lies behind the camera shares little with it.
+        worth = np.exp(-0.5 * np.log(np.maximum(distance, 1e-3)) ** 2) * self._overlap(relative) ** 2
         worth[index] = 0.0
         chosen: list[int] = []
         for _ in range(min(self.config.neighbours, len(poses) - 1)):
             best = int(np.argmax(worth))
-            if worth[best] < 1e-3:
+            if worth[best] < self.config.least_worth:
                 break
             chosen.append(best)
             apart = np.hypot(*(relative[:, :2] - relative[best, :2]).T) / (self.config.baseline * self._mount.height_m)
             worth = worth * np.clip(0.35 + 0.65 * apart, 0, 1)
             worth[best] = 0.0
         return chosen
+
+    def _overlap(self, relative: Array) -> Array:
+        """Share of what a view shows, if it lies near the floor, that other views show too.
+
+        Args:
+            relative: N x 3 poses of the others as seen from the view.
+        """
+        camera, height_m = self._camera, self._mount.height_m
+        columns, rows = np.meshgrid(np.linspace(0.05, 0.95, 7), np.linspace(0.2, 0.95, 6))
+        pixels = np.stack([columns.ravel() * camera.width, rows.ravel() * camera.height], axis=1)
+        level = 0.2 * height_m
+        points = self._mount.floor_points(pixels, camera) * (1 - level / height_m)
+        points = points[np.nan_to_num(np.hypot(points[:, 0], points[:, 1]), nan=np.inf) < 3 * height_m]
+        if not len(points):
+            return np.zeros(len(relative))
+        cos, sin = np.cos(relative[:, 2:]), np.sin(relative[:, 2:])
+        dx, dy = points[:, 0] - relative[:, :1], points[:, 1] - relative[:, 1:2]
+        base = np.stack([cos * dx + sin * dy, -sin * dx + cos * dy, np.full_like(dx, level)], axis=-1)
+        seen = self._mount.points_in_camera(base.reshape(-1, 3))
+        u, v = camera.pixels(seen).T
+        inside = (seen[:, 2] > 0.05) & (u >= 0) & (u < camera.width) & (v >= 0) & (v < camera.height)
+        return np.asarray(inside.reshape(len(relative), -1).mean(axis=1))
 
     def heights(self, costs: Sequence[Costs], images: Sequence[Image]) -> list[Heights]:
         """The heights of several views; together is quicker than one by one.
@@ -170,15 +193,19 @@ class PlaneSweep:
             costs: From :meth:`costs`.
             images: Their pictures, RGB at any size.
         """
-        smooth = semi_global(np.stack(costs), self.config.step_cost, self.config.jump_cost)
         step = self.heights_m[1] - self.heights_m[0]
         size = (self._small.width, self._small.height)
+        small = [np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8) for image in images]
+        ease = [_edges(image, self.config.edge) for image in small]
+        jumps = tuple(
+            np.stack([self.config.jump_cost * each[axis] for each in ease]).astype(np.int16) for axis in (0, 1)
+        )
+        smooth = semi_global(np.stack(costs), self.config.step_cost, (jumps[0], jumps[1]))
         result = []
-        for raw, total, image in zip(costs, smooth, images, strict=True):
+        for raw, total, colour in zip(costs, smooth, small, strict=True):
             best, offset = _minimum(total)
             certainty = _certainty(raw, best)
             height = (self.heights_m[0] + (best + offset) * step).astype(np.float32)
-            colour = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
             result.append(Heights(height, certainty, colour, self._small))
         return result
 
@@ -205,36 +232,59 @@ _CAP = np.array([60, 60, 60, 255], np.uint8)
 
 
 def _two_best(costs: Sequence[Image]) -> Image:
-    """Mean of the two smallest costs, so that what half of the neighbours do not see costs nothing."""
+    """Mean of the two smallest costs, so that what half of the neighbours do not see costs nothing.
+
+    Where one neighbour alone sees a point its cost counts, and where none does a neutral one.
+    """
     least, second = costs[0], np.full_like(costs[0], _OUTSIDE)
     for cost in costs[1:]:
         second = np.minimum(second, np.maximum(least, cost))
         least = np.minimum(least, cost)
-    if len(costs) == 1:
-        return least
-    return np.asarray(cv2.addWeighted(least, 0.5, second, 0.5, 0), dtype=np.uint8)
+    both = np.asarray(cv2.addWeighted(least, 0.5, second, 0.5, 0), dtype=np.uint8)
+    result = np.where(second < _SEEN, both, least)
+    result[least >= _SEEN] = _NEUTRAL
+    return result
 
 
-def semi_global(costs: Costs, step_cost: int, jump_cost: int) -> Costs:
+def _edges(image: Image, scale: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """How little a picture changes from a pixel to the next one down, and to the right: 1 not at all, to 0.15.
+
+    Args:
+        image: h x w x 3, RGB.
+        scale: Change (in the CIELAB steps of 8 bits) at which it is 1/e.
+    """
+    lab = cv2.cvtColor(image, cv2.COLOR_RGB2LAB).astype(np.float32)
+    down, right = np.ones(lab.shape[:2], np.float32), np.ones(lab.shape[:2], np.float32)
+    down[1:] = np.exp(-np.abs(lab[1:] - lab[:-1]).sum(axis=2) / scale)
+    right[:, 1:] = np.exp(-np.abs(lab[:, 1:] - lab[:, :-1]).sum(axis=2) / scale)
+    return np.maximum(down, 0.15), np.maximum(right, 0.15)
+
+
+def semi_global(costs: Costs, step_cost: int, jump_costs: tuple[Costs, Costs]) -> Costs:
     """Costs summed along four directions through the picture.
 
     Args:
         costs: views x labels x h x w.
         step_cost: For a change by one label.
-        jump_cost: For any change.
+        jump_costs: For any change between a pixel and the one above it, and between it and the one left of it; each
+            views x h x w.
 
     Returns:
         Array like ``costs``.
     """
     total = np.zeros_like(costs)
-    for axis in (2, 3):
+    for axis, jumps in zip((2, 3), jump_costs, strict=True):
         line_first = np.ascontiguousarray(np.moveaxis(costs, axis, 0))  # lines x views x labels x pixels
+        jump_first = np.ascontiguousarray(np.moveaxis(jumps[:, None], axis, 0))
         summed = np.zeros_like(line_first)
-        for order in (range(len(line_first)), range(len(line_first) - 1, -1, -1)):
+        last = len(line_first) - 1
+        for order, ahead in ((range(last + 1), 0), (range(last, -1, -1), 1)):
             before: Costs | None = None
             for line in order:
-                here = line_first[line].copy() if before is None else _passed_on(before, step_cost, jump_cost)
-                if before is not None:
+                if before is None:
+                    here = line_first[line].copy()
+                else:
+                    here = _passed_on(before, step_cost, jump_first[line + ahead])
                     here += line_first[line]
                 summed[line] += here
                 before = here
@@ -242,9 +292,9 @@ def semi_global(costs: Costs, step_cost: int, jump_cost: int) -> Costs:
     return total
 
 
-def _passed_on(before: Costs, step_cost: int, jump_cost: int) -> Costs:
+def _passed_on(before: Costs, step_cost: int, jump_cost: Costs) -> Costs:
     least = before.min(axis=1, keepdims=True)
-    result = np.minimum(before, least + np.int16(jump_cost))
+    result = np.minimum(before, least + jump_cost)
     stepped = before + np.int16(step_cost)
     np.minimum(result[:, 1:], stepped[:, :-1], out=result[:, 1:])
     np.minimum(result[:, :-1], stepped[:, 1:], out=result[:, :-1])
@@ -264,9 +314,11 @@ def _minimum(costs: Costs) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
 def _certainty(raw: Costs, best: NDArray[np.int64]) -> NDArray[np.float32]:
     """How much worse the labels further away fit than the best one, in the costs before smoothing."""
     labels = np.arange(len(raw))[:, None, None]
-    far = np.abs(labels - best) > 1
-    here = np.minimum.reduce(
-        [np.take_along_axis(raw, np.clip(best + d, 0, len(raw) - 1)[None], 0)[0] for d in (-1, 0, 1)]
-    ).astype(np.float32)
-    others = np.where(far, raw, 0).sum(axis=0) / np.maximum(far.sum(axis=0), 1)
-    return np.asarray(np.clip((others - here) / (here + 6.0), 0, 1), dtype=np.float32)
+    far = (np.abs(labels - best) > 1) & (raw != _NEUTRAL)
+    near = [np.take_along_axis(raw, np.clip(best + d, 0, len(raw) - 1)[None], 0)[0] for d in (-1, 0, 1)]
+    here = np.minimum.reduce(near).astype(np.float32)
+    count = far.sum(axis=0)
+    others = np.where(far, raw, 0).sum(axis=0) / np.maximum(count, 1)
+    certainty = np.clip((others - here - 1.0) / (here + 6.0), 0, 1)
+    unseen = (count < 0.4 * len(raw)) | (near[1] == _NEUTRAL)
+    return np.asarray(np.where(unseen, 0, np.sqrt(certainty)), dtype=np.float32)
