@@ -114,7 +114,7 @@ def answer_histograms(answers: dict[str, list[Any]]) -> list[Histogram]:
             result.append(Histogram(f"{key}, letter", [Counter(values)[letter] for letter in "ABCD"], list("ABCD")))
         elif isinstance(values[0], tuple):
             for axis, name in enumerate("xy"):
-                labels = ["" if k % 2 else str(edge) for k, edge in enumerate(GRID)]
+                labels = [str(edge) if edge % 200 == 0 and edge < GRID[-1] else "" for edge in GRID]
                 result.append(Histogram(f"{key}, {name} of 999", binned([v[axis] for v in values], GRID), labels))
         elif key.startswith("edist"):
             labels = [f"{edge:g}" for edge in DISTANCES_M[:-1]] + [""]
@@ -174,9 +174,9 @@ def main(
             print(f"{row['kind']}: {problem}")
     table = Table("", "least", "25 %", "median", "75 %", "greatest")
     for name, (title, _) in NUMBERS.items():
-        if built:
-            table.add_row(title, *(f"{v:g}" for v in result[name]))
-    Console(width=88).print(table)
+        table.add_row(title, *(f"{v:g}" for v in result.get(name, ())))
+    if built:
+        Console(width=88).print(table)
     print(f"{len(built)} of {places} built; {result['problems']} problems; kinds: {result['kinds']}")
     print(json.dumps(result))
     if result["problems"] or result["rooms_not_entered"]:
