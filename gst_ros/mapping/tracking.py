@@ -13,9 +13,12 @@ from gst_ros.mapping.keyframes import Keyframe, encode
 from gst_ros.mapping.motion import Landmarks, Motion, Rig, estimate, relative_covariance, residuals
 from gst_ros.mapping.planar import Array, between, compose, inverse, wrap
 from gst_ros.mapping.tracks import Tracks
+from gst_ros.mapping.turning import align_turn
 from gst_ros.media.frames import Frame
 
 _NS_PER_S = 1e9
+_USUAL_DEPTH_M = 2.0  # at which a way looks like a turn
+_WAY_STD_M, _WAY_PER_UNLIKENESS_M = 0.01, 0.35  # two pictures that agree to 0.95 are about 3 cm apart
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class TrackingConfig(Settings):
     refill: float = setting(0.75, "New corners are sought when fewer of them are left.", low=0.0, high=1.0)
     bridge_s: float = setting(1.2, "Longest gap that expected motion may bridge.", unit="s", low=0.0)
     tries: int = setting(3, "Textured frames that must fail before tracking begins anew.", low=1)
+    turn_likeness: float = setting(0.75, "Whole pictures tell a turn when they agree so well.", low=0.0, high=1.0)
+    turn_margin: float = setting(0.1, "And so much better than at any other turn.", low=0.0, high=1.0)
     velocity_std_m_per_s: float = setting(1.0, "How much the speed may change.", unit="m/s", above=0.0)
     yaw_rate_std_deg_per_s: float = setting(60.0, "How much the yaw rate may change.", unit="deg/s", above=0.0)
     odometry_std: float = setting(0.05, "Relative standard deviation of odometry, where it is given.", above=0.0)
@@ -108,9 +113,14 @@ class Tracker:
             return self._begin(frame, gray, np.zeros(3), odometry, "tracking")
         expected, information = self._expect(frame.stamp_ns, odometry)
         found = self._find(gray, expected, information)
+        turned = None
+        if found is None and (turned := self._turned(gray, expected)) is not None:
+            found = self._find(gray, *turned)
         if found is not None:
             motion, pixels = found
             return self._accept(frame, gray, motion, pixels, odometry)
+        if turned is not None:
+            return self._bridge(frame, gray, *turned, odometry)
         return self._miss(frame, gray, expected, information, odometry)
 
     # Motion
@@ -156,6 +166,22 @@ class Tracker:
         self._tracks.keep(found)
         return motion, seen
 
+    def _turned(self, gray: Gray, expected: Array) -> tuple[Array, Array] | None:
+        """The pose by whole pictures, where corners do not tell it, and the inverse of its covariance.
+
+        Whole pictures tell the turn; of the way they tell, by how well they agree, that it was short.
+        """
+        assert self._gray is not None
+        step = between(self._pose, expected)
+        turn = align_turn(self._gray, gray, self.rig, float(step[2]))
+        if turn is None or turn.likeness < self.config.turn_likeness or turn.margin < self.config.turn_margin:
+            return None
+        way_std = _WAY_STD_M + _WAY_PER_UNLIKENESS_M * (1.0 - turn.likeness)
+        stds = np.array([way_std, way_std, np.hypot(turn.std_rad, way_std / _USUAL_DEPTH_M)])
+        pose = compose(self._pose, np.array([step[0], step[1], turn.yaw_rad]))
+        covariance = relative_covariance(inverse(pose), np.diag(stds**2))
+        return pose, np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+
     def _project(self, landmarks: Landmarks, pose: Array) -> Array:
         zero = np.zeros((len(landmarks), 2))
         found = residuals(self.rig, landmarks, zero, pose, 1.0)
@@ -183,6 +209,21 @@ class Tracker:
             self._tracks.add(self._pose, detect(gray, self._tracks.pixels, self.config.corners))
         keyframe = self._make_keyframe(frame) if due else None
         return self._report(frame, motion.pose, self._covariance, motion.n_inliers, state, keyframe)
+
+    def _bridge(
+        self, frame: Frame, gray: Gray, pose: Array, information: Array, odometry: Array | None
+    ) -> Track:
+        """Go on from a pose that whole pictures gave, with the corners that this one has."""
+        step = between(self._pose, pose)
+        self._velocity = step / max((frame.stamp_ns - self._stamp_ns) / _NS_PER_S, 1e-3)
+        spread = np.asarray(np.linalg.inv(information), dtype=np.float64)
+        self._grow(step, relative_covariance(pose, spread))
+        self._pose, self._stamp_ns, self._gray, self._odometry = pose, frame.stamp_ns, gray, odometry
+        self._failed = 0
+        self._tracks.keep(np.zeros(len(self._tracks), dtype=bool))
+        self._tracks.add(pose, detect(gray, self._tracks.pixels, self.config.corners))
+        keyframe = self._make_keyframe(frame) if self._is_due() else None
+        return self._report(frame, pose, self._covariance, 0, "weak", keyframe)
 
     def _grow(self, step: Array, covariance: Array) -> None:
         """Add the uncertainty of a step to what has gathered since the sub-map's and the keyframe's beginning."""
