@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,6 +109,8 @@ class Backend:
         self.loops: list[Loop] = []
         self._verifier = None if features is None else LoopVerifier(rig, features, loop_config)
         self._places: dict[int, Features] = {}
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="features")
+        self._coming: tuple[Keyframe, Future[Features]] | None = None
         self._links: dict[int, Link] = {}
         self._notes: dict[int, list[_Note]] = defaultdict(list)
         self._part_of: dict[int, int] = {}  # sub-map -> part
@@ -130,6 +133,7 @@ class Backend:
         """Improve all poses: by the pose graph; in the final pass also by more loops and bundle adjustment."""
         if not self.keyframes:
             return
+        self._take_place()
         if final and self._verifier is not None:
             for index in sorted(self._places):
                 self._close_loops(index)
@@ -184,10 +188,8 @@ class Backend:
         self.keyframes.append(keyframe)
         self.poses = np.concatenate([self.poses, pose[None]])
         if self._verifier is not None and self._is_place(keyframe, pose):
-            self._places[keyframe.index] = self._verifier.extract(keyframe)
-            found = self._close_loops(keyframe.index)
-            if found and self._ties().squared(self.poses)[-found:].max() > 2.0:
-                self._optimise_graph()
+            self._take_place()
+            self._coming = keyframe, self._worker.submit(self._verifier.extract, keyframe)
         if len(self.keyframes) > self.config.most_keyframes:
             self._thin()
 
@@ -234,10 +236,30 @@ class Backend:
 
     # Loops
 
+    def _take_place(self) -> None:
+        """Compare the last place with earlier ones, once its features are there.
+
+        They are extracted beside the tracking and waited for when the next place comes. So what is found depends on
+        the frames alone, never on the speed of the machine.
+        """
+        if self._coming is None:
+            return
+        keyframe, features = self._coming
+        self._coming = None
+        if keyframe.index not in self._rows:
+            return
+        self._places[keyframe.index] = features.result()
+        found = self._close_loops(keyframe.index)
+        if found and self._ties().squared(self.poses)[-found:].max() > 2.0:
+            self._optimise_graph()
+
     def _is_place(self, keyframe: Keyframe, pose: Array) -> bool:
-        if not self._places:
+        if self._coming is not None and self._coming[0].index in self._rows:
+            last = self._coming[0].index
+        elif self._places:
+            last = max(self._places)
+        else:
             return True
-        last = max(self._places)
         step = between(self.poses[self._rows[last]], pose)
         return bool(
             self.keyframes[self._rows[last]].submap != keyframe.submap

@@ -14,7 +14,7 @@ Mask = NDArray[np.bool_]
 _BORDER_PX = 10
 _WINDOW = (15, 15)
 _LEVELS = 3
-_CRITERIA = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 20, 0.03)
+_CRITERIA = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 12, 0.03)
 _LEAST_EIGENVALUE = 1e-5  # of the gradient matrix; carpets and plain walls have corners too, only faint ones
 
 
@@ -103,7 +103,7 @@ def follow(old: Gray, new: Gray, pixels: Array, guesses: Array, tolerance_px: fl
         old, new, start, guess.copy(), None, None, _WINDOW, _LEVELS, _CRITERIA, flags, _LEAST_EIGENVALUE
     )
     back, returned, _ = cv2.calcOpticalFlowPyrLK(
-        new, old, there, start.copy(), None, None, _WINDOW, 1, _CRITERIA, flags, _LEAST_EIGENVALUE
+        new, old, there, start.copy(), None, None, _WINDOW, 0, _CRITERIA, flags, _LEAST_EIGENVALUE
     )
     height, width = new.shape
     x, y = there[:, 0, 0], there[:, 0, 1]

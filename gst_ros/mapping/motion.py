@@ -12,7 +12,7 @@ seen from a new centre ``C``, in the direction ``D + rho (O - C)``, whose vertic
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ _CAUCHY = 2.0  # standard deviations at which a residual's weight has fallen to 
 _PAIR_SHORTEST_M = 0.15
 _PAIR_FARTHEST_M = 6.0
 _PAIR_TOLERANCE = 0.12
+_CONVERGED = 1e-5  # metres and radians
 _STEEPEST_HEIGHT = 0.25  # rise over depth below which a ray does not tell a distance from a height
 
 
@@ -257,7 +258,7 @@ def refine(
         step = np.linalg.solve(information + 1e-9 * np.eye(3), gradient)
         step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-12))
         pose += step
-        if np.abs(step).max() < 1e-6:
+        if np.abs(step).max() < _CONVERGED:
             break
     pose[2] = wrap(pose[2])
     squared = residuals(rig, landmarks, pixels, pose, pixel_std).squared
@@ -364,21 +365,24 @@ def estimate(
     # Hypotheses come from two noisy points; a wider tolerance keeps the good ones.
     squared = residuals(rig, landmarks, pixels, tries, 2.0 * pixel_std).squared
     best = tries[int(np.minimum(squared, INLIER).sum(axis=1).argmin())]
-    motion = refine(rig, landmarks, pixels, best, pixel_std=pixel_std, prior=prior, prior_information=prior_information)
+    solve = partial(refine, rig, pixel_std=pixel_std, prior=prior, prior_information=prior_information)
     if otherwise is None:
-        return motion
-    wrong = ~motion.inliers & (otherwise.stds > landmarks.stds)
-    mixed = Landmarks(
-        landmarks.origins,
-        landmarks.directions,
-        np.where(wrong, otherwise.inverse_depths, landmarks.inverse_depths),
-        np.where(wrong, otherwise.stds, landmarks.stds),
-    )
-    again = refine(
-        rig, mixed, pixels, motion.pose, pixel_std=pixel_std, prior=prior, prior_information=prior_information
-    )
-    squared = residuals(rig, landmarks, pixels, again.pose, pixel_std).squared
-    return Motion(again.pose, again.covariance, squared < INLIER, squared)
+        return solve(landmarks, pixels, best)
+    # What disagrees as it is thought to lie may agree as it may lie; the better the pose, the better that is known.
+    pose, tolerance = best, 4.0 * INLIER
+    for iterations in (3, 6):
+        squared = residuals(rig, landmarks, pixels, pose, pixel_std).squared
+        wrong = ~(squared < tolerance) & (otherwise.stds > landmarks.stds)
+        mixed = Landmarks(
+            landmarks.origins,
+            landmarks.directions,
+            np.where(wrong, otherwise.inverse_depths, landmarks.inverse_depths),
+            np.where(wrong, otherwise.stds, landmarks.stds),
+        )
+        motion = solve(mixed, pixels, pose, iterations=iterations)
+        pose, tolerance = motion.pose, INLIER
+    squared = residuals(rig, landmarks, pixels, pose, pixel_std).squared
+    return Motion(pose, motion.covariance, squared < INLIER, squared)
 
 
 def relative_covariance(pose: Array, covariance: Array) -> Array:

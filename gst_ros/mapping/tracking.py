@@ -26,7 +26,7 @@ class TrackingConfig(Settings):
     """Settings of the front end."""
 
     work_width: int = setting(640, "Wider frames are scaled down to this width.", unit="px", low=160)
-    corners: int = setting(400, "Corners to follow.", low=50)
+    corners: int = setting(350, "Corners to follow.", low=50)
     hypotheses: int = setting(60, "Motions tried per frame.", low=8)
     pixel_std: float = setting(0.8, "Standard deviation of a corner's coordinate.", unit="px", above=0.0)
     least_inliers: int = setting(12, "Fewer agreeing corners are no motion.", low=3)
@@ -210,9 +210,7 @@ class Tracker:
         keyframe = self._make_keyframe(frame) if due else None
         return self._report(frame, motion.pose, self._covariance, motion.n_inliers, state, keyframe)
 
-    def _bridge(
-        self, frame: Frame, gray: Gray, pose: Array, information: Array, odometry: Array | None
-    ) -> Track:
+    def _bridge(self, frame: Frame, gray: Gray, pose: Array, information: Array, odometry: Array | None) -> Track:
         """Go on from a pose that whole pictures gave, with the corners that this one has."""
         step = between(self._pose, pose)
         self._velocity = step / max((frame.stamp_ns - self._stamp_ns) / _NS_PER_S, 1e-3)
