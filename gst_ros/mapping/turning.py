@@ -1,8 +1,8 @@
 """How far the camera turned, from whole pictures: where a wall leaves no corners, its edges and shades still move.
 
-A turn on the spot maps each picture onto the next by a homography that depends on the angle alone, however far what is seen
-may be. So one number is sought that makes the pictures agree best. Translation shifts near things on top of that, and
-limits the accuracy; it is part of the standard deviation.
+A turn on the spot maps each picture onto the next by a homography that depends on the angle alone, however far what is
+seen may be. So one number is sought that makes the pictures agree best. Translation shifts near things on top of that,
+and limits the accuracy; it is part of the standard deviation.
 """
 
 from __future__ import annotations
