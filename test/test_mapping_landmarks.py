@@ -65,6 +65,7 @@ def test_a_standing_camera_triangulates_nothing(walk: tuple[np.ndarray, np.ndarr
     points, looks, _ = walk
     turning = [view_of(points, looks, np.array([0.0, 0.0, 0.1 * k]), 0.3, k) for k in range(4)]
     assert not any(depths.known.any() for depths in triangulate(turning))
+    assert all((depths.inverse_std >= 0.3).all() for depths in triangulate(turning))
     assert triangulate([]) == []
 
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from gst_ros.mapping.camera import CameraMount, PinholeCamera
+from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.features import SiftFeatures
 from gst_ros.mapping.landmarks import View
 from gst_ros.mapping.relocalise import Located, Lost, Relocaliser
@@ -128,3 +128,29 @@ def test_poses_that_are_corrected_take_the_landmarks_along(relocaliser: Relocali
     relocaliser.move(before)
     assert isinstance(found, Located)
     assert abs(found.pose[0] - 12.1) < 0.1
+
+
+def test_saved_arrays_locate_as_before_and_broken_ones_are_refused(
+    relocaliser: Relocaliser, sides: list[np.ndarray]
+) -> None:
+    arrays = relocaliser.arrays()
+    again = Relocaliser(CAMERA, MOUNT, kind=SiftFeatures())
+    again.restore(arrays)
+    truth = np.array([2.1, 1.6, 0.4])
+    found = again.locate(draw(sides, CAMERA, CameraMount(1.5), truth))
+    assert isinstance(found, Located)
+    assert np.hypot(*(found.pose[:2] - truth[:2])) < 0.1
+    assert again.stamps_ns == relocaliser.stamps_ns
+    breaks = {
+        "counts": arrays["counts"] + 1,
+        "poses": arrays["poses"][:, :2],
+        "descriptors": arrays["descriptors"][:, :64],
+        "inverse_std": -arrays["inverse_std"],
+        "keypoints": arrays["keypoints"] * np.nan,
+        "stamps_ns": arrays["stamps_ns"].astype(float),
+    }
+    for name, broken in breaks.items():
+        with pytest.raises(MapError, match="make the map anew"):
+            again.restore({**arrays, name: broken})
+    with pytest.raises(MapError, match="lacks poses"):
+        again.restore({name: array for name, array in arrays.items() if name != "poses"})

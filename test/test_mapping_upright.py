@@ -10,13 +10,20 @@ import pytest
 from gst_ros.mapping.camera import CameraMount, PinholeCamera
 from gst_ros.mapping.upright_pnp import (
     Sightings,
+    UprightConfig,
+    UprightPose,
     points_and_derivatives,
+    refine_upright,
     rotations,
-    solve_upright,
+    search_upright,
 )
 
 CAMERA = PinholeCamera.centred(640, 512, 335.3)
 TRUTH = np.array([1.3, -0.7, 0.9, 1.5, 0.0, 0.0])
+
+
+def best(sightings: Sightings, prior: CameraMount, config: UprightConfig | None = None) -> UprightPose:
+    return search_upright(sightings, CAMERA, prior, config)[0]
 
 
 def room(count: int, rng: np.random.Generator) -> np.ndarray:
@@ -30,7 +37,7 @@ def seen(points: np.ndarray, truth: np.ndarray, noise_px: float, rng: np.random.
     there, _ = points_and_derivatives(points, truth)
     pixels = CAMERA.pixels(there) + noise_px * rng.standard_normal((len(points), 2))
     count = len(points)
-    return Sightings(pixels, points, np.zeros((count, 3)), np.ones(count), np.arange(count))
+    return Sightings(pixels, points, np.zeros((count, 3)), np.ones(count), np.arange(count), np.arange(count) // 20)
 
 
 def test_rotations_agree_with_the_mount_and_the_derivatives_with_differences() -> None:
@@ -54,20 +61,19 @@ def test_finds_the_pose_among_wrong_matches(wrong: float) -> None:
     sightings = seen(room(200, rng), TRUTH, 1.0, rng)
     bad = rng.random(200) < wrong
     sightings.points_m[bad] = rng.permutation(sightings.points_m)[bad] + rng.uniform(-2, 2, (bad.sum(), 3))
-    found = solve_upright(sightings, CAMERA, CameraMount(1.5))
-    assert found is not None
+    found = best(sightings, CameraMount(1.5))
     assert np.hypot(*(found.pose[:2] - TRUTH[:2])) < 0.06
     assert abs(found.pose[2] - TRUTH[2]) < math.radians(1.0)
     assert found.inliers[~bad].mean() > 0.9
-    assert found.rival < 0.6 * found.support
+    others = search_upright(sightings, CAMERA, CameraMount(1.5))[1:]
+    assert all(other.support < 0.6 * found.support for other in others)
 
 
 def test_height_and_pitch_are_found_where_the_priors_are_wide() -> None:
     rng = np.random.default_rng(4)
     truth = np.array([1.3, -0.7, 0.9, 1.35, math.radians(12.0), 0.0])
     sightings = seen(room(150, rng), truth, 0.5, rng)
-    found = solve_upright(sightings, CAMERA, CameraMount(1.5, 8.0, height_std_m=0.15, pitch_std_deg=5.0))
-    assert found is not None
+    found = best(sightings, CameraMount(1.5, 8.0, height_std_m=0.15, pitch_std_deg=5.0))
     assert abs(found.parameters[3] - 1.35) < 0.03
     assert abs(math.degrees(found.parameters[4]) - 12.0) < 0.6
     assert np.hypot(*(found.pose[:2] - truth[:2])) < 0.05
@@ -77,9 +83,8 @@ def test_the_covariance_is_as_large_as_the_errors() -> None:
     rng = np.random.default_rng(5)
     points = room(40, rng)
     squared = []
-    for _ in range(40):
-        found = solve_upright(seen(points, TRUTH, 1.5, rng), CAMERA, CameraMount(1.5))
-        assert found is not None
+    for _ in range(20):
+        found = best(seen(points, TRUTH, 1.5, rng), CameraMount(1.5), UprightConfig(pixel_std=1.5))
         error = found.pose - TRUTH[:3]
         squared.append(error @ np.linalg.solve(found.covariance[:3, :3], error))
     # Chi squared of three degrees of freedom has mean 3; the true height and tilt are exactly what the priors say.
@@ -94,12 +99,20 @@ def test_points_of_uncertain_depth_count_across_their_ray_only() -> None:
     vague = np.arange(60) % 2 == 0
     sightings.points_m[vague] += side * rng.normal(0, 0.3, vague.sum())[:, None]
     sightings.spreads_m[vague] = 0.3 * side
-    found = solve_upright(sightings, CAMERA, CameraMount(1.5))
-    assert found is not None
+    found = best(sightings, CameraMount(1.5))
     assert found.inliers.mean() > 0.9
     assert np.hypot(*(found.pose[:2] - TRUTH[:2])) < 0.03
 
 
+def test_a_near_pose_is_refined_without_a_search() -> None:
+    rng = np.random.default_rng(8)
+    sightings = seen(room(80, rng), TRUTH, 0.5, rng)
+    found = refine_upright(TRUTH + np.array([0.2, -0.1, 0.05, 0, 0, 0]), sightings, CAMERA, CameraMount(1.5))
+    assert found is not None
+    assert np.hypot(*(found.pose[:2] - TRUTH[:2])) < 0.03
+    assert refine_upright(TRUTH, sightings.take(np.arange(1)), CAMERA, CameraMount(1.5)) is None
+
+
 def test_too_few_points_give_nothing() -> None:
     rng = np.random.default_rng(7)
-    assert solve_upright(seen(room(1, rng), TRUTH, 0.0, rng), CAMERA, CameraMount(1.5)) is None
+    assert search_upright(seen(room(1, rng), TRUTH, 0.0, rng), CAMERA, CameraMount(1.5)) == []

@@ -45,9 +45,7 @@ class Features:
 
     def take(self, index: NDArray[Any] | slice) -> Features:
         """Those features that an index array, a mask or a slice chooses."""
-        return Features(
-            self.keypoints[index], self.descriptors[index], self.scores[index], self.width, self.height
-        )
+        return Features(self.keypoints[index], self.descriptors[index], self.scores[index], self.width, self.height)
 
 
 @dataclass(frozen=True)
@@ -75,18 +73,23 @@ class FeatureKind(Protocol):
         name: The word for it in settings and map files.
         dimensions: Length of a descriptor.
         likeness: Dot product of descriptors from which on they may show the same thing.
+        scales: Sizes at which a picture is worth looking at, 1 first; more than one where features know no scale.
     """
 
     name: str
     dimensions: int
     likeness: float
+    scales: tuple[float, ...]
 
     def extract(self, image: NDArray[np.uint8], most: int, mask: NDArray[np.uint8] | None = None) -> Features:
         """At most ``most`` features of an H x W x 3 (RGB) or H x W image, none where the H x W mask is 0."""
         ...
 
-    def match(self, query: Features, others: Sequence[Features]) -> list[Matches]:
-        """Match one image with each of several others, by more than descriptors where the kind can do it."""
+    def match(self, query: Features, others: Sequence[Features], quick: bool = False) -> list[Matches]:
+        """Match one image with each of several others, by more than descriptors where the kind can do it.
+
+        ``quick`` is for telling which of the others are worth more.
+        """
         ...
 
 
@@ -120,6 +123,7 @@ class SiftFeatures:
     name = "sift"
     dimensions = 128
     likeness = 0.8
+    scales = (1.0,)
 
     def __init__(self, ratio: float = 0.85) -> None:
         self._ratio = ratio
@@ -140,7 +144,7 @@ class SiftFeatures:
         scores = np.array([points[i].response for i in order], np.float32)
         return Features(keypoints, descriptors, scores, width, height)
 
-    def match(self, query: Features, others: Sequence[Features]) -> list[Matches]:
+    def match(self, query: Features, others: Sequence[Features], quick: bool = False) -> list[Matches]:
         """Mutual nearest neighbours that pass the ratio test; see :class:`FeatureKind`."""
         return [mutual_matches(query, other, self.likeness, self._ratio) for other in others]
 

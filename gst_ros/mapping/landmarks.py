@@ -11,11 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from gst_ros.config import Settings, setting
 from gst_ros.mapping.camera import Array, CameraMount, PinholeCamera
 from gst_ros.mapping.features import Features
 from gst_ros.mapping.planar import wrap
+
+KNOWN = 0.15
+"""Depths whose standard deviation is a smaller part of them count as known."""
+_GUESS_M = 3.0
+_GUESSED_FROM = 6
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class LandmarkConfig(Settings):
     likeness: float = setting(0.8, "Least dot product of descriptors, of the learned kind.", above=0.0)
     epipolar_px: float = setting(3.0, "How far a match may lie from its epipolar line.", unit="px", above=0.0)
     pixel_std: float = setting(1.5, "Standard deviation of a match, poses included.", unit="px", above=0.0)
-    most_depth_std: float = setting(0.15, "Vaguer points, relative to their depth, are left out.", above=0.0)
+    guess_reach_px: float = setting(50.0, "Depths are guessed from features so near.", unit="px", above=0.0)
     nearest_m: float = setting(0.25, "Points nearer to the camera are wrong.", unit="m", above=0.0)
     farthest_m: float = setting(20.0, "Points further from the camera are wrong.", unit="m", above=0.0)
 
@@ -69,7 +76,7 @@ class Depths:
     """How far the features of one view are.
 
     Attributes:
-        inverse_depth: N, 1 / m, along the optical axis; NaN where unknown.
+        inverse_depth: N, 1 / m, along the optical axis; a guess where the deviation is large.
         inverse_std: N, its standard deviation.
     """
 
@@ -77,16 +84,16 @@ class Depths:
     inverse_std: Array
 
     @property
-    def known(self) -> Array:
-        """N, True where the depth is known."""
-        return np.isfinite(self.inverse_depth)
+    def known(self) -> NDArray[np.bool_]:
+        """N, True where the depth is known, to 15 %; elsewhere little more than the ray is."""
+        return np.asarray(self.inverse_std < KNOWN * self.inverse_depth)
 
 
 def points_of(view: View, depths: Depths) -> tuple[Array, Array]:
     """Points in ``map`` and how they may lie off.
 
     Returns:
-        N x 3 points, metres, and N x 3 vectors, one standard deviation along the ray; NaN where the depth is unknown.
+        N x 3 points, metres, and N x 3 vectors, one standard deviation along the ray.
     """
     rays = view.camera.rays(view.features.keypoints.astype(np.float64)) @ view.rotation_map_from_camera.T
     depth = 1 / depths.inverse_depth
@@ -142,7 +149,7 @@ def _depths_of(view: View, others: Sequence[View], config: LandmarkConfig) -> De
     count = len(view.features)
     pairs = [_matched(view, other, config) for other in others]
     if not pairs or not count:
-        return Depths(np.full(count, np.nan), np.full(count, np.nan))
+        return _with_guesses(view, np.full(count, np.nan), np.full(count, np.nan), config)
     a = np.stack([pair[0] for pair in pairs])  # K x N x 3
     b = np.stack([pair[1] for pair in pairs])[:, None, :]  # K x 1 x 3
     found = np.stack([pair[2] for pair in pairs])  # K x N x 2, NaN without a match
@@ -170,8 +177,28 @@ def _depths_of(view: View, others: Sequence[View], config: LandmarkConfig) -> De
             step = np.where(use, slope * miss, 0.0).sum(axis=(0, 2)) / np.maximum(information, 1e-9)
             best = best + step
         std = config.pixel_std / np.sqrt(np.maximum(information, 1e-9))
-        good = (best > 1 / config.farthest_m) & (best < 1 / config.nearest_m) & (std < config.most_depth_std * best)
-    return Depths(np.where(good, best, np.nan), np.where(good, std, np.nan))
+        good = (best > 1 / config.farthest_m) & (best < 1 / config.nearest_m) & (std < KNOWN * best)
+    return _with_guesses(view, np.where(good, best, np.nan), np.where(good, std, np.nan), config)
+
+
+def _with_guesses(view: View, inverse_depth: Array, inverse_std: Array, config: LandmarkConfig) -> Depths:
+    """Fill in what was not triangulated, from features around it in the picture, and with a deviation to match.
+
+    A feature with a vague depth still ties a picture to its ray: it counts across the epipolar line.
+    """
+    known = np.isfinite(inverse_depth)
+    guess = np.where(known, inverse_depth, 1 / _GUESS_M)
+    std = np.where(known, inverse_std, 1 / _GUESS_M)
+    if known.sum() >= _GUESSED_FROM and not known.all():
+        places = view.features.keypoints.astype(np.float64)
+        reach, index = cKDTree(places[known]).query(places[~known], k=_GUESSED_FROM)
+        around = inverse_depth[known][index]
+        middle = np.median(around, axis=1)
+        # The third nearest must be near: with fewer there is no telling what surface this is.
+        near = reach[:, 2] < config.guess_reach_px
+        guess[~known] = middle
+        std[~known] = np.where(near, np.maximum(around.std(axis=1), KNOWN * middle), np.maximum(middle, 1 / _GUESS_M))
+    return Depths(guess, std)
 
 
 def _misses_px(inverse_depth: Array, a: Array, b: Array, found: Array, scale: Array) -> Array:

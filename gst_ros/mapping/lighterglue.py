@@ -61,13 +61,24 @@ class LighterGlue:
         """
         return self._weights[name]
 
-    def match(self, query: Features, others: Sequence[Features]) -> list[Matches]:
-        """Match one image with each of several others; ``first`` of the matches are indices into the query."""
+    def match(self, query: Features, others: Sequence[Features], layers: int = LAYERS) -> list[Matches]:
+        """Match one image with each of several others.
+
+        Args:
+            query: The one.
+            others: The others.
+            layers: How many of the network's layers are run; each was trained to give an answer.
+
+        Returns:
+            One for each other; ``first`` are indices into the query.
+        """
         if not len(query):
             return [_no_matches() for _ in others]
         with torch.inference_mode():
             started = self._start(query)
-            return [self._match(started, self._start(other)) if len(other) else _no_matches() for other in others]
+            return [
+                self._match(started, self._start(other), layers) if len(other) else _no_matches() for other in others
+            ]
 
     def _start(self, features: Features) -> tuple[Tensor, Tensor]:
         """Points of one image after the first self attention, N x 96, and their rotary encoding, 2 x N x 96."""
@@ -78,22 +89,22 @@ class LighterGlue:
         x = nnf.linear(torch.from_numpy(features.descriptors), *self._project)
         return self._self[0](x, encoding), encoding
 
-    def _match(self, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Matches:
+    def _match(self, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], layers: int) -> Matches:
         x, y = first[0], second[0]
         x_code, y_code = first[1], second[1]
         x_kept, y_kept = torch.arange(len(x)), torch.arange(len(y))
-        for layer in range(LAYERS):
+        for layer in range(layers):
             if layer:
                 x, y = self._self[layer](x, x_code), self._self[layer](y, y_code)
             x, y = self._cross[layer](x, y)
-            if layer == LAYERS - 1 or not self._prune:
+            if layer == layers - 1 or not self._prune:
                 continue
             keep_x, keep_y = self._worth_keeping(x, layer), self._worth_keeping(y, layer)
             x, x_code, x_kept = x[keep_x], x_code[:, keep_x], x_kept[keep_x]
             y, y_code, y_kept = y[keep_y], y_code[:, keep_y], y_kept[keep_y]
             if not len(x) or not len(y):
                 return _no_matches()
-        return self._assign(x, y, x_kept, y_kept)
+        return self._assign(x, y, x_kept, y_kept, layers - 1)
 
     def _worth_keeping(self, x: Tensor, layer: int) -> Tensor:
         """Indices of points that may have a partner, or of which the network is not sure yet."""
@@ -101,9 +112,8 @@ class LighterGlue:
         unsure = nnf.linear(x, *self._sure[layer])[:, 0].sigmoid() <= _sure_enough(layer)
         return torch.nonzero(likely | unsure)[:, 0]
 
-    def _assign(self, x: Tensor, y: Tensor, x_kept: Tensor, y_kept: Tensor) -> Matches:
+    def _assign(self, x: Tensor, y: Tensor, x_kept: Tensor, y_kept: Tensor, last: int) -> Matches:
         """Mutual best pairs by the double softmax of the paper (its equations 7 and 8)."""
-        last = LAYERS - 1
         alike = (nnf.linear(x, *self._final[last]) / self._depth) @ (nnf.linear(y, *self._final[last]) / self._depth).T
         partner_x, partner_y = (nnf.logsigmoid(nnf.linear(part, *self._partner[last])) for part in (x, y))
         odds = alike.log_softmax(dim=1) + alike.log_softmax(dim=0) + partner_x + partner_y.T

@@ -8,19 +8,25 @@ left after that decides between a pose with a confidence and *lost*: a wrong con
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
 from gst_ros.mapping.camera import Array, CameraMount, PinholeCamera
-from gst_ros.mapping.features import FeatureKind, Features, open_features
-from gst_ros.mapping.landmark_index import GuidedConfig, LandmarkIndex
+from gst_ros.mapping.features import FeatureKind, Matches, open_features
+from gst_ros.mapping.keyframe_arrays import pack, unpack
+from gst_ros.mapping.landmark_index import GuidedConfig, LandmarkIndex, Pair
 from gst_ros.mapping.landmarks import Depths, LandmarkConfig, View, triangulate
-from gst_ros.mapping.tilted import Tilt, tilt_to
-from gst_ros.mapping.upright_pnp import Sightings, UprightPose, solve_upright
+from gst_ros.mapping.planar import wrap
+from gst_ros.mapping.query_picture import QueryPicture, read_picture
+from gst_ros.mapping.tilted import tilt_to
+from gst_ros.mapping.upright_pnp import Sightings, UprightConfig, UprightPose, refine_upright, search_upright
+
+_NO_MATCHES = Matches(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
 @dataclass(frozen=True)
@@ -30,13 +36,20 @@ class RelocaliseConfig(Settings):
     features: str = setting("auto", "Kind of local features.", choices=("auto", "xfeat", "sift"))
     common_pitch_deg: float = setting(15.0, "Pictures are turned to this pitch first.", unit="deg", low=-30, high=60)
     keyframe_features: int = setting(600, "Features of a keyframe.", low=50)
-    query_features: int = setting(800, "Features of a picture that is located.", low=50)
-    candidates: int = setting(5, "Keyframes that a picture is matched with.", low=1)
+    query_features: tuple[int, ...] = setting((800, 400), "Features of each copy of a picture that is located.")
+    vote_features: int = setting(300, "Features of a copy that vote for keyframes.", low=10)
+    candidates: tuple[int, ...] = setting((14, 6), "Keyframes that each copy of a picture is tried with.")
+    first_features: int = setting(200, "Features that are matched first.", low=20)
+    thorough: int = setting(5, "Pairs that all features are matched of.", low=1)
+    verified: int = setting(3, "Poses that are verified in full.", low=1)
+    least_matches: int = setting(5, "Pairs with fewer matches are left out.", low=1)
     guided: GuidedConfig = field(default_factory=GuidedConfig)
+    search: UprightConfig = field(default_factory=lambda: UprightConfig(pixel_std=2.0))
+    final: UprightConfig = field(default_factory=lambda: UprightConfig(pixel_std=1.5))
     pitch_deg: float = setting(0.0, "Pitch of a picture of which nothing is known.", unit="deg", low=-60, high=80)
-    pitch_std_deg: float = setting(1.0, "How well that is known.", unit="deg", low=0.0)
-    height_std: float = setting(0.02, "The same of its height, relative to the map's camera.", low=0.0)
-    least_confidence: float = setting(0.5, "Poses less sure than this are given as lost.", low=0.0, high=1.0)
+    pitch_std_deg: float = setting(0.3, "How well that is known.", unit="deg", low=0.0)
+    height_std: float = setting(0.01, "The same of its height, relative to the map's camera.", low=0.0)
+    least_confidence: float = setting(0.8, "Poses less sure than this are given as lost.", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,7 @@ class Located:
         confidence: How likely the pose is right (within 1 m and 15 degrees), 0 to 1.
         keyframes: Which keyframes gave the evidence, the most important first.
         evidence: The figures that the confidence was made of.
+        others: Poses elsewhere that were considered too, the likeliest first.
     """
 
     pose: Array
@@ -62,6 +76,7 @@ class Located:
     confidence: float
     keyframes: tuple[int, ...]
     evidence: dict[str, float]
+    others: tuple[Located, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +90,15 @@ class Lost:
 
     reason: str
     best: Located | None = None
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """A pose, what it was refined with, and its support before."""
+
+    pose: UprightPose
+    sightings: Sightings
+    first: float
 
 
 class Relocaliser:
@@ -124,6 +148,22 @@ class Relocaliser:
         if len(self.depths) == len(self.views):
             self._index = LandmarkIndex(self.views, self.depths)
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything but the settings, to be saved; see :meth:`restore`."""
+        if self._index is None:
+            self.prepare()
+        return pack(self.views, self.depths, self.stamps_ns)
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`arrays` gave, in place of all keyframes.
+
+        Raises:
+            MapError: The arrays are not what it gives, or were made with another kind of features.
+        """
+        dimensions = self.kind.dimensions
+        self.views, self.depths, self.stamps_ns = unpack(arrays, self._tilt.camera, self._tilt.mount, dimensions)
+        self._index = LandmarkIndex(self.views, self.depths)
+
     def locate(
         self, image: NDArray[np.uint8], camera: PinholeCamera | None = None, prior: CameraMount | None = None
     ) -> Located | Lost:
@@ -138,87 +178,146 @@ class Relocaliser:
         if self._index is None:
             self.prepare()
         index = self._index
-        if index is None or not index.sizes.any():
+        if index is None or not index.known.any():
             return Lost("the map has no landmarks")
-        query, tilt, taken_deg = self._query(image, camera, prior)
-        if len(query) < 8:
-            return Lost(f"the picture has {len(query)} features only")
-        candidates = index.retrieval.candidates(query.descriptors, self.config.candidates)
-        matched = self.kind.match(query, [index.views[k] for k in candidates])
-        sightings, _ = index.sightings(query, candidates, matched)
-        found = solve_upright(sightings, tilt.camera, tilt.mount)
-        if found is None:
+        picture = self._picture(image, camera, prior)
+        if len(picture.pixels) < 8:
+            return Lost(f"the picture has {len(picture.pixels)} features only")
+        pairs = self._matched(picture, index)
+        sightings = index.sightings(picture, pairs)
+        poses = search_upright(sightings, picture.camera, picture.mount, self.config.search)
+        if not poses:
             return Lost("no keyframe shows the same")
-        first, rival = found.support, found.rival / max(found.support, 1e-9)
-        guided, _ = index.look_for(query, tilt.camera, found, self.config.guided, self.kind.likeness)
-        refined = solve_upright(guided, tilt.camera, tilt.mount, start=found.parameters)
-        if refined is not None and refined.support >= found.support:
-            found, sightings = refined, guided
-        # Turning a level picture is a turn about the same axis as pitch.
-        pitch_deg = taken_deg + math.degrees(found.parameters[4]) - tilt.mount.pitch_deg
-        return self._judged(found, first, rival, sightings, candidates, pitch_deg)
+        closer = [self._guided(pose, sightings, picture, index, far=True) for pose in poses]
+        closer.sort(key=lambda guess: -guess.pose.support)
+        apart: list[_Guess] = []
+        for guess in closer:
+            if not any(_near(guess.pose.pose, other.pose.pose) for other in apart):
+                apart.append(guess)
+        tried = [self._verified(guess, sightings, picture, index) for guess in apart[: self.config.verified]]
+        for found, evidence in tried:
+            rivals = [other.support for other, _ in tried if not _near(other.pose, found.pose)]
+            evidence["rival"] = max(rivals, default=0.0) / max(found.support, 1e-9)
+            evidence["confidence"] = confidence_of(evidence)
+        tried.sort(key=lambda pair: -pair[1]["confidence"])
+        best, *others = [self._located(found, evidence, picture, pairs) for found, evidence in tried]
+        best = replace(best, others=tuple(other for other in others if not _near(other.pose, best.pose)))
+        if best.confidence < self.config.least_confidence:
+            return Lost(f"{best.n_inliers} features agree, which does not suffice here", best)
+        return best
 
-    def _query(
+    def _located(
+        self, found: UprightPose, evidence: dict[str, float], picture: QueryPicture, pairs: list[Pair]
+    ) -> Located:
+        # Turning a level picture is a turn about the same axis as pitch.
+        turned_deg = math.degrees(found.parameters[4]) - picture.mount.pitch_deg
+        return Located(
+            found.pose,
+            found.covariance[:3, :3],
+            picture.taken_pitch_deg + turned_deg,
+            float(found.parameters[3]),
+            int(evidence["inliers"]),
+            evidence["confidence"],
+            tuple(pair.keyframe for pair in pairs),
+            evidence,
+        )
+
+    def _guided(
+        self, pose: UprightPose, sightings: Sightings, picture: QueryPicture, index: LandmarkIndex, far: bool
+    ) -> _Guess:
+        """A pose refined with landmarks that are looked for where it expects them."""
+        config = self.config
+        reach_px = config.guided.far_px if far else config.guided.near_px
+        there = index.look_for(picture, pose.parameters, config.guided, self.kind.likeness, reach_px)
+        together = sightings.joined(there)
+        limits = config.search if far else config.final
+        found = refine_upright(pose.parameters, together, picture.camera, picture.mount, limits)
+        if found is None:
+            found = replace(pose, inliers=np.zeros(len(together), np.bool_), support=0.0)
+        return _Guess(found, together, pose.support)
+
+    def _verified(
+        self, guess: _Guess, sightings: Sightings, picture: QueryPicture, index: LandmarkIndex
+    ) -> tuple[UprightPose, dict[str, float]]:
+        """A pose refined until it stays, and what speaks for it."""
+        first = guess.first
+        for _ in range(2):
+            guess = self._guided(guess.pose, sightings, picture, index, far=False)
+        found, together = guess.pose, guess.sightings
+        places = together.pixels[found.inliers] / picture.camera.width
+        evidence = {
+            "inliers": float(len(np.unique(together.keypoints[found.inliers]))),
+            "first": first,
+            "support": found.support,
+            "spread": float(np.sqrt(np.prod(places.std(axis=0)))) if len(places) else 0.0,
+            "rms": found.rms,
+            "height": float(found.parameters[3] / self.mount.height_m - 1),
+        }
+        return found, evidence
+
+    def _matched(self, picture: QueryPicture, index: LandmarkIndex) -> list[Pair]:
+        """Copies of the picture matched with keyframes: many pairs by a few features, the best of them by all."""
+        config = self.config
+        likely = [
+            Pair(scale, k, _NO_MATCHES)
+            for scale, copy in enumerate(picture.scales)
+            for k in index.retrieval.candidates(copy.descriptors[: config.vote_features], config.candidates[scale])
+        ]
+        tried = self._match(picture, index, likely, config.first_features, quick=True)
+        tried.sort(key=lambda pair: -float(pair.matches.scores.sum()))
+        best = self._match(picture, index, tried[: config.thorough], config.keyframe_features)
+        return best + [pair for pair in tried[config.thorough :] if len(pair.matches) >= config.least_matches]
+
+    def _match(
+        self, picture: QueryPicture, index: LandmarkIndex, pairs: list[Pair], most: int, quick: bool = False
+    ) -> list[Pair]:
+        found = []
+        for scale, copy in enumerate(picture.scales):
+            chosen = [pair for pair in pairs if pair.scale == scale]
+            others = [index.views[pair.keyframe].take(slice(0, most)) for pair in chosen]
+            matched = self.kind.match(copy.take(slice(0, most)), others, quick)
+            found += [replace(pair, matches=part) for pair, part in zip(chosen, matched, strict=True)]
+        return found
+
+    def _picture(
         self, image: NDArray[np.uint8], camera: PinholeCamera | None, prior: CameraMount | None
-    ) -> tuple[Features, Tilt, float]:
-        """Features of the picture, turned to the common pitch, at the scale of the keyframes; how; from which pitch."""
+    ) -> QueryPicture:
+        config = self.config
         height, width = image.shape[:2]
         camera = camera or PinholeCamera.centred(width, height, self.camera.fx * width / self.camera.width)
         camera = camera.scaled_to(width, height)
-        if prior is None:
-            prior = CameraMount(
-                self.mount.height_m,
-                self.config.pitch_deg,
-                height_std_m=self.config.height_std * self.mount.height_m,
-                pitch_std_deg=self.config.pitch_std_deg,
-                roll_std_deg=0.5,
-            )
-        shrink = self.camera.fx / camera.fx
-        if shrink < 0.75:
-            size = (round(width * shrink), round(height * shrink))
-            image = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
-            camera = camera.scaled_to(*size)
-        tilt = tilt_to(camera, prior, self.config.common_pitch_deg, self.camera.fx)
-        inside = tilt.inside(camera.width, camera.height)
-        return self.kind.extract(tilt.turn(image), self.config.query_features, inside), tilt, prior.pitch_deg
-
-    def _judged(
-        self,
-        found: UprightPose,
-        first: float,
-        rival: float,
-        sightings: Sightings,
-        candidates: list[int],
-        pitch_deg: float,
-    ) -> Located | Lost:
-        seen = np.unique(sightings.keypoints[found.inliers])
-        std = float(np.sqrt(np.trace(found.covariance[:2, :2])))
-        evidence = {
-            "inliers": float(len(seen)),
-            "first": first,
-            "support": found.support,
-            "rival": rival,
-            "rms": found.rms,
-            "std_m": std,
-            "height": float(found.parameters[3] / self.mount.height_m),
-        }
-        confidence = _confidence(evidence)
-        located = Located(
-            found.pose,
-            found.covariance[:3, :3],
-            pitch_deg,
-            float(found.parameters[3]),
-            len(seen),
-            confidence,
-            tuple(candidates),
-            evidence,
+        prior = prior or CameraMount(
+            self.mount.height_m,
+            config.pitch_deg,
+            height_std_m=config.height_std * self.mount.height_m,
+            pitch_std_deg=config.pitch_std_deg,
+            roll_std_deg=0.15,
         )
-        if confidence < self.config.least_confidence:
-            return Lost(f"{len(seen)} features agree, which is too few to be sure", located)
-        return located
+        factors = self.kind.scales
+        return read_picture(
+            image,
+            camera,
+            prior,
+            self.kind,
+            config.common_pitch_deg,
+            self.camera.fx,
+            config.query_features[: len(factors)],
+            factors,
+        )
 
 
-def _confidence(evidence: dict[str, float]) -> float:
-    """How likely a pose is right, from what speaks for it."""
-    score = 0.15 * (evidence["first"] - 18) - 6.0 * (evidence["rival"] - 0.6)
-    return float(1 / (1 + math.exp(-min(max(score, -30), 30))))
+def confidence_of(evidence: dict[str, float]) -> float:
+    """How likely a pose is right (within 1 m and 15 degrees), from what speaks for it.
+
+    A logistic function fitted to query views of generated homes, and to views of other homes. Its terms: support with
+    and without the landmarks that were looked for; the support of the best pose elsewhere, relative to this one's; how
+    widely the agreeing features lie over the picture (equal windows agree in one corner only); and how well they agree.
+    """
+    score = -8.9 + 1.1 * math.log1p(evidence["support"]) + 2.3 * math.log1p(evidence["first"])
+    score += -1.5 * min(evidence["rival"], 1.5) + 50.0 * min(evidence["spread"], 0.2) - 4.0 * evidence["rms"]
+    return float(1 / (1 + math.exp(-min(max(score, -30.0), 30.0))))
+
+
+def _near(a: Array, b: Array) -> bool:
+    """Whether two poses are the same for whoever asks where a picture was taken."""
+    return bool(np.hypot(*(a[:2] - b[:2])) < 0.5 and abs(wrap(a[2] - b[2])) < math.radians(15))

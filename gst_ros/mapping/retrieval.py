@@ -24,7 +24,7 @@ class Retrieval:
         most_each: Descriptors used of each keyframe, from the first on.
     """
 
-    def __init__(self, descriptors: Sequence[NDArray[np.float32]], most_each: int = 250) -> None:
+    def __init__(self, descriptors: Sequence[NDArray[np.float32]], most_each: int = 300) -> None:
         kept = [part[:most_each] for part in descriptors]
         sizes = np.array([len(part) for part in kept], np.int64)
         self._keyframes = len(kept)

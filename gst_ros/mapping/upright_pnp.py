@@ -8,7 +8,7 @@ by robust least squares over position, yaw, height, pitch and roll.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,25 @@ from gst_ros.mapping.planar import wrap
 
 PARAMETERS = 6
 """x_m, y_m, yaw_rad, height_m, pitch_rad, roll_rad."""
+_CELL_SHARE = 1 / 16
+"""Side of a cell of a picture, of its width; features share the say of their cell."""
 
 
 @dataclass(frozen=True)
 class UprightConfig(Settings):
     """How the pose of an image is searched for."""
 
-    hypotheses: int = setting(1200, "Pairs of points that are tried.", low=1)
-    pixel_std: float = setting(1.5, "Standard deviation of a keypoint.", unit="px", above=0.0)
+    hypotheses: int = setting(1500, "Pairs of points that are tried.", low=1)
+    some: int = setting(160, "Sightings that all hypotheses are tried with first.", low=2)
+    better: int = setting(500, "Hypotheses that are tried with all sightings.", low=1)
+    pixel_std: float = setting(1.2, "Standard deviation of a keypoint.", unit="px", above=0.0)
+    independent: float = setting(60.0, "Sightings beyond this number say nothing new.", above=0.0)
     gate: float = setting(3.0, "Points that miss by more standard deviations are outliers.", above=0.0)
-    refined: int = setting(4, "Hypotheses that are refined.", low=1)
-    least_height_std: float = setting(0.015, "The height is never trusted better than this, of itself.", above=0.0)
-    least_tilt_std_deg: float = setting(0.5, "Pitch and roll are never trusted better.", unit="deg", above=0.0)
-    rival_distance_m: float = setting(1.0, "A pose so far away is another one.", unit="m", above=0.0)
-    rival_turn_deg: float = setting(25.0, "A pose turned by so much is another one.", unit="deg", above=0.0)
+    refined: int = setting(8, "Hypotheses that are refined.", low=1)
+    least_height_std: float = setting(0.005, "The height is never trusted better than this, of itself.", above=0.0)
+    least_tilt_std_deg: float = setting(0.15, "Pitch and roll are never trusted better.", unit="deg", above=0.0)
+    apart_m: float = setting(0.5, "A pose so far away is another one.", unit="m", above=0.0)
+    apart_deg: float = setting(12.0, "A pose turned by so much is another one.", unit="deg", above=0.0)
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Sightings:
             which it was triangulated: depth is what is known worst).
         trust: N, how likely each is right, 0 to 1.
         keypoints: N, which keypoint of the image it is; one keypoint may be seen as several points.
+        sources: N, which keyframe believes so: one keyframe's sightings are right or wrong together, rather.
     """
 
     pixels: Array
@@ -53,6 +59,7 @@ class Sightings:
     spreads_m: Array
     trust: Array
     keypoints: NDArray[np.int64]
+    sources: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -60,7 +67,23 @@ class Sightings:
     def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Sightings:
         """Those that an index array or a mask chooses."""
         return Sightings(
-            self.pixels[index], self.points_m[index], self.spreads_m[index], self.trust[index], self.keypoints[index]
+            self.pixels[index],
+            self.points_m[index],
+            self.spreads_m[index],
+            self.trust[index],
+            self.keypoints[index],
+            self.sources[index],
+        )
+
+    def joined(self, other: Sightings) -> Sightings:
+        """These and others, of the same picture."""
+        return Sightings(
+            np.concatenate([self.pixels, other.pixels]),
+            np.concatenate([self.points_m, other.points_m]),
+            np.concatenate([self.spreads_m, other.spreads_m]),
+            np.concatenate([self.trust, other.trust]),
+            np.concatenate([self.keypoints, other.keypoints]),
+            np.concatenate([self.sources, other.sources]),
         )
 
 
@@ -72,8 +95,7 @@ class UprightPose:
         parameters: (6,): x_m, y_m, yaw_rad, height_m, pitch_rad, roll_rad.
         covariance: 6 x 6 of them.
         inliers: N, which sightings agree.
-        support: Sum over the keypoints of how well they agree, each 0 to 1.
-        rival: The same of the best pose somewhere else.
+        support: Sum over the keypoints of how well they agree, each 0 to 1, and less where they crowd.
         rms: Root mean square of the agreeing sightings' misses, in standard deviations.
     """
 
@@ -81,7 +103,6 @@ class UprightPose:
     covariance: Array
     inliers: NDArray[np.bool_]
     support: float
-    rival: float
     rms: float
 
     @property
@@ -90,46 +111,59 @@ class UprightPose:
         return self.parameters[:3]
 
 
-def solve_upright(
-    sightings: Sightings,
-    camera: PinholeCamera,
-    prior: CameraMount,
-    config: UprightConfig | None = None,
-    start: Array | None = None,
-) -> UprightPose | None:
-    """Find the pose that most sightings agree with.
+def search_upright(
+    sightings: Sightings, camera: PinholeCamera, prior: CameraMount, config: UprightConfig | None = None
+) -> list[UprightPose]:
+    """Find the poses that most sightings agree with.
 
     Args:
         sightings: What is seen where; most of it may be wrong.
         camera: The camera that the pixels come from.
         prior: Height, pitch and roll with their standard deviations.
         config: Limits.
-        start: Parameters (6,) to refine instead of a search.
 
     Returns:
-        The pose, or None where no pair of points gives one.
+        Poses that differ, the one with the most support first; none where no pair of points gives one.
     """
     config = config or UprightConfig()
-    problem = _Problem(sightings, camera, prior, config)
-    if start is not None:
-        return problem.refined(np.asarray(start, np.float64), 0.0)
     if len(sightings) < 2:
-        return None
+        return []
+    problem = _Problem(sightings, camera, prior, config)
     tried = _hypotheses(sightings, camera, prior, config)
     if not len(tried):
-        return None
-    supports = problem.supports(tried)
-    order = np.argsort(-supports, kind="stable")
-    best: UprightPose | None = None
-    for at in _apart(tried, order, config.refined):
-        found = problem.refined(tried[at], 0.0)
-        if found is not None and (best is None or found.support > best.support):
-            best = found
-    if best is None:
-        return None
-    elsewhere = _elsewhere(tried, best.parameters, config)
-    rival = float(supports[elsewhere].max()) if elsewhere.any() else 0.0
-    return replace(best, rival=rival)
+        return []
+    found: list[UprightPose] = []
+    # All by some of the sightings first, then the better ones by all.
+    some = np.random.default_rng(1).permutation(len(sightings))[: config.some]
+    if len(some) < len(sightings):
+        rough = _Problem(sightings.take(some), camera, prior, config).supports(tried)
+        tried = tried[np.argsort(-rough, kind="stable")[: config.better]]
+    for at in _apart(tried, problem.supports(tried), config):
+        pose = problem.refined(tried[at])
+        if pose is not None:
+            found.append(pose)
+    found.sort(key=lambda pose: -pose.support)
+    different: list[UprightPose] = []
+    for pose in found:
+        if not any(_same(pose.parameters, other.parameters, 0.15, 0.05) for other in different):
+            different.append(pose)
+    return different
+
+
+def refine_upright(
+    start: Array,
+    sightings: Sightings,
+    camera: PinholeCamera,
+    prior: CameraMount,
+    config: UprightConfig | None = None,
+) -> UprightPose | None:
+    """The pose near parameters (6,) that sightings agree with best; None where fewer than two do."""
+    problem = _Problem(sightings, camera, prior, config or UprightConfig())
+    return problem.refined(np.asarray(start, np.float64)) if len(sightings) >= 2 else None
+
+
+def _same(a: Array, b: Array, distance_m: float, turn_rad: float) -> bool:
+    return bool(np.hypot(*(a[:2] - b[:2])) < distance_m and abs(wrap(a[2] - b[2])) < turn_rad)
 
 
 def rotations(parameters: Array) -> Array:
@@ -146,9 +180,7 @@ def rotations(parameters: Array) -> Array:
 class _Problem:
     """Misses of sightings under poses, in standard deviations, and their derivatives."""
 
-    def __init__(
-        self, sightings: Sightings, camera: PinholeCamera, prior: CameraMount, config: UprightConfig
-    ) -> None:
+    def __init__(self, sightings: Sightings, camera: PinholeCamera, prior: CameraMount, config: UprightConfig) -> None:
         self._seen = sightings
         self._camera = camera
         self._config = config
@@ -157,7 +189,15 @@ class _Problem:
         roll_std = math.radians(max(prior.roll_std_deg, config.least_tilt_std_deg))
         self._expected = np.array([prior.height_m, math.radians(prior.pitch_deg), math.radians(prior.roll_deg)])
         self._expected_std = np.array([height_std, pitch_std, roll_std])
-        _, self._group = np.unique(sightings.keypoints, return_inverse=True)
+        # A point of unknown depth agrees with many poses: it must only lie on the epipolar line.
+        vague = np.linalg.norm(sightings.spreads_m, axis=1)
+        self._worth = (0.4 + 0.6 / (1 + (vague / 0.5) ** 2)).astype(np.float32)
+        keypoints, first, self._group = np.unique(sightings.keypoints, return_index=True, return_inverse=True)
+        # A window or a rug full of features must not outvote what is spread over the picture.
+        cells = np.floor(sightings.pixels[first] / (_CELL_SHARE * camera.width)).astype(np.int64)
+        _, cell, crowd = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+        crowded = crowd[np.ravel(cell)] if len(keypoints) else np.zeros(0)
+        self._worth *= (1 / np.sqrt(crowded))[self._group].astype(np.float32) if len(keypoints) else 1.0
         self._groups = int(self._group.max()) + 1 if len(sightings) else 0
 
     def supports(self, parameters: Array, chunk: int = 200) -> Array:
@@ -192,14 +232,14 @@ class _Problem:
 
     def _support(self, squared: NDArray[np.float32]) -> Array:
         """H sums over keypoints of the best agreement among the points that each is taken for."""
-        agreed = np.maximum(0, 1 - squared / self._config.gate**2)
+        agreed = np.maximum(0, 1 - squared / self._config.gate**2) * self._worth
         best = np.zeros((len(agreed), self._groups), np.float32)
         order = np.argsort(self._group, kind="stable")
         starts = np.searchsorted(self._group[order], np.arange(self._groups))
         np.maximum.reduceat(agreed[:, order], starts, axis=1, out=best)
         return np.asarray(best.sum(axis=1), np.float64)
 
-    def refined(self, start: Array, rival: float, rounds: int = 12) -> UprightPose | None:
+    def refined(self, start: Array, rounds: int = 12) -> UprightPose | None:
         """Robust least squares (Geman and McClure's weights), from wide to narrow, with the priors."""
         at = start.copy()
         config = self._config
@@ -207,7 +247,7 @@ class _Problem:
             width = config.gate * max(1.0, 3.0 - step / 2)
             residuals, derivatives, squared = self._linear(at)
             weights = np.where(squared < width**2, (1 + squared / width**2 * 3) ** -2.0, 0.0) * self._seen.trust
-            change, _ = self._normal(at, residuals, derivatives, weights)
+            change, _ = self._normal(at, residuals, derivatives, weights * self._dependence(weights))
             if change is None:
                 return None
             at = at + change
@@ -218,11 +258,20 @@ class _Problem:
         inliers = squared < config.gate**2
         if inliers.sum() < 2:
             return None
-        _, information = self._normal(at, residuals, derivatives, inliers.astype(np.float64))
+        weights = inliers.astype(np.float64)
+        _, information = self._normal(at, residuals, derivatives, weights * self._dependence(weights))
         rms = float(np.sqrt(np.mean(squared[inliers]) / 2))
         covariance = np.asarray(np.linalg.inv(information) * max(1.0, rms**2), np.float64)
         support = float(self._support(squared[None].astype(np.float32))[0])
-        return UprightPose(at, covariance, inliers, support, rival, rms)
+        return UprightPose(at, covariance, inliers, support, rms)
+
+    def _dependence(self, weights: Array) -> float:
+        """How much less many sightings say than if their errors were independent of each other.
+
+        Neighbouring features, and landmarks of one keyframe, are off together: a hundred of them would otherwise
+        overrule what is known of height and tilt by errors of half a pixel.
+        """
+        return min(1.0, self._config.independent / max(float(weights.sum()), 1e-9))
 
     def _linear(self, at: Array) -> tuple[Array, Array, Array]:
         """Whitened misses N x 2, their derivatives N x 2 x 6, and their squares N, at one pose."""
@@ -245,9 +294,7 @@ class _Problem:
         squared = np.where(points[:, 2] > 0.05, (residuals**2).sum(axis=1), np.inf)
         return residuals, whiten @ to_pixels @ by_pose, squared
 
-    def _normal(
-        self, at: Array, residuals: Array, derivatives: Array, weights: Array
-    ) -> tuple[Array | None, Array]:
+    def _normal(self, at: Array, residuals: Array, derivatives: Array, weights: Array) -> tuple[Array | None, Array]:
         """The Gauss-Newton step (None where the equations are singular) and the information matrix."""
         weighted = derivatives * weights[:, None, None]
         information = np.einsum("nki,nkj->ij", weighted, derivatives)
@@ -295,8 +342,19 @@ def _hypotheses(sightings: Sightings, camera: PinholeCamera, prior: CameraMount,
     """
     rng = np.random.default_rng(len(sightings))
     count = config.hypotheses
-    odds = np.maximum(sightings.trust, 1e-6) / np.maximum(sightings.trust, 1e-6).sum()
+    vague = np.linalg.norm(sightings.spreads_m, axis=1)
+    odds = np.maximum(sightings.trust, 1e-6) / (1 + (vague / 0.3) ** 2)
+    # A keyframe's say grows with the root of its matches: many keyframes may show the same wrong thing.
+    _, source, sizes = np.unique(sightings.sources, return_inverse=True, return_counts=True)
+    odds /= np.sqrt(sizes)[source]
+    odds /= odds.sum()
     first, second = rng.choice(len(sightings), (2, count), p=odds)
+    # The other point of most pairs comes from the same keyframe.
+    order = np.argsort(source, kind="stable")
+    inner = rng.random(count) < 0.7
+    group = source[first[inner]]
+    starts = np.cumsum(sizes) - sizes
+    second[inner] = order[starts[group] + (rng.random(len(group)) * sizes[group]).astype(np.int64)]
     height_std = max(prior.height_std_m, config.least_height_std * prior.height_m)
     heights = prior.height_m + height_std * np.clip(rng.standard_normal(count), -2, 2) * (height_std > 0.03)
     pitches = np.radians(prior.pitch_deg + prior.pitch_std_deg * np.clip(rng.standard_normal(count), -2, 2))
@@ -335,20 +393,15 @@ def _hypotheses(sightings: Sightings, camera: PinholeCamera, prior: CameraMount,
     return np.concatenate(found)
 
 
-def _apart(tried: Array, order: NDArray[np.int64], most: int) -> list[int]:
+def _apart(tried: Array, supports: Array, config: UprightConfig) -> list[int]:
     """The best hypotheses that are not just the same one again."""
     chosen: list[int] = []
-    for at in order[: 50 * most]:
-        if len(chosen) == most:
+    left = supports.copy()
+    for _ in range(config.refined):
+        at = int(left.argmax())
+        if left[at] <= 0:
             break
-        others = tried[chosen] if chosen else np.zeros((0, PARAMETERS))
-        near = np.hypot(*(others[:, :2] - tried[at, :2]).T) < 0.15
-        if not (near & (np.abs(wrap(others[:, 2] - tried[at, 2])) < 0.05)).any():
-            chosen.append(int(at))
+        chosen.append(at)
+        near = np.hypot(*(tried[:, :2] - tried[at, :2]).T) < config.apart_m
+        left[near & (np.abs(wrap(tried[:, 2] - tried[at, 2])) < math.radians(config.apart_deg))] = 0
     return chosen
-
-
-def _elsewhere(tried: Array, best: Array, config: UprightConfig) -> NDArray[np.bool_]:
-    far = np.hypot(*(tried[:, :2] - best[:2]).T) > config.rival_distance_m
-    turned = np.abs(wrap(tried[:, 2] - best[2])) > math.radians(config.rival_turn_deg)
-    return np.asarray(far | turned)

@@ -18,10 +18,12 @@ from torch import Tensor
 
 from gst_ros.mapping.camera import MapError
 from gst_ros.mapping.features import Features, Matches, as_gray, no_features, weights_folders
-from gst_ros.mapping.lighterglue import LighterGlue
+from gst_ros.mapping.lighterglue import LAYERS, LighterGlue
 
 CELL = 8
 """Pixels of the side of a cell, of which each has one descriptor and 8 x 8 places for a keypoint."""
+QUICK_LAYERS = 3
+"""Layers of the matcher that tell whether two pictures have anything in common."""
 _SIDE = 32
 """Pictures are shrunk to multiples of this, so that the coarsest level of the network has whole cells."""
 _EPSILON = 1e-5
@@ -37,6 +39,7 @@ class XFeatFeatures:
     name = "xfeat"
     dimensions = 64
     likeness = 0.75
+    scales = (1.0, 0.5)
 
     def __init__(self, detection: float = 0.05) -> None:
         folders = weights_folders()
@@ -79,9 +82,9 @@ class XFeatFeatures:
             keypoints = (points[best] + 0.5) * scale - 0.5
         return Features(keypoints.numpy(), found.numpy(), scores[best].numpy(), width, height)
 
-    def match(self, query: Features, others: Sequence[Features]) -> list[Matches]:
+    def match(self, query: Features, others: Sequence[Features], quick: bool = False) -> list[Matches]:
         """Match with LighterGlue; see :class:`gst_ros.mapping.features.FeatureKind`."""
-        return self._glue.match(query, others)
+        return self._glue.match(query, others, QUICK_LAYERS if quick else LAYERS)
 
 
 class XFeatNet:
