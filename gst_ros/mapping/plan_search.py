@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 Field = NDArray[np.float32]
 
 _PEAK = 6
+BORDER_M = 0.05
+"""By so much the free area of a swept grid reaches too far into walls: a pixel of the sweep, a few metres away."""
 COLOUR_WEIGHT = 0.5
 """Weight of the colours of a render, against its outline."""
 
@@ -49,7 +51,7 @@ class Template:
     top_m: float
 
 
-def weighted_fields(grid: OccupancyGrid, plan: PlanImage, occupied_weight: float) -> Field:
+def weighted_fields(grid: OccupancyGrid, plan: PlanImage, occupied_weight: float, border_m: float = BORDER_M) -> Field:
     """What is correlated with a plan, for every cell of the grid: H x W x K; see :func:`plan_fields`.
 
     The sum over cells of these times the plan's fields is the agreement: 1 when all agrees, less where it does not.
@@ -61,10 +63,22 @@ def weighted_fields(grid: OccupancyGrid, plan: PlanImage, occupied_weight: float
         outline = weight * (1 - COLOUR_WEIGHT)
         fields = np.concatenate([outline[:, :, None], colour * (COLOUR_WEIGHT / 2)], axis=2)
         return np.asarray(fields / max(float(weight.sum()), 1.0), dtype=np.float32)
-    free, occupied = np.maximum(grid.evidence, 0), np.minimum(grid.evidence, 0)
+    evidence = _peeled(grid, border_m)
+    free, occupied = np.maximum(evidence, 0), np.minimum(evidence, 0)
     fields = (1 - occupied_weight) * free / max(float(free.sum()), 1e-6)
     fields += occupied_weight * occupied / max(-float(occupied.sum()), 1e-6)
     return np.asarray(fields[:, :, None], dtype=np.float32)
+
+
+def _peeled(grid: OccupancyGrid, border_m: float) -> Field:
+    """The evidence with free areas smaller by ``border_m`` on all sides."""
+    cells = border_m / grid.resolution_m
+    size = 2 * int(np.ceil(cells)) + 1
+    if size < 3:
+        return grid.evidence
+    whole = np.asarray(cv2.erode(grid.evidence, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))), np.float32)
+    share = np.float32(cells / np.ceil(cells))
+    return np.asarray(share * whole + (1 - share) * grid.evidence, dtype=np.float32)
 
 
 def plan_fields(plan: PlanImage) -> Field:

@@ -107,7 +107,7 @@ class PlaneSweep:
         small = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if image.shape[1::-1] != size else image
         lab = cv2.cvtColor(small, cv2.COLOR_RGB2LAB)
         light = lab[:, :, 0].astype(np.float32)
-        fine = 128 + 3.0 * (cv2.GaussianBlur(light, (0, 0), 0.8) - cv2.GaussianBlur(light, (0, 0), 4.0))
+        fine = 128 + 3.0 * (cv2.GaussianBlur(light, (0, 0), 0.8) - cv2.GaussianBlur(light, (0, 0), 2.0))
         tint = 128 + 2.0 * (lab[:, :, 1].astype(np.float32) + lab[:, :, 2] - 256)
         stack = [light, np.clip(fine, 0, 255), np.clip(tint, 0, 255), np.full_like(light, _OUTSIDE)]
         return np.ascontiguousarray(np.stack(stack, axis=2).astype(np.uint8))
