@@ -239,8 +239,9 @@ class Tracker:
         covariance = _after(self._pose, self._covariance, between(self._pose, expected), spread)
         long = gap_s > self.config.bridge_s and odometry is None
         if textured and (self._failed >= self.config.tries or long):
-            if had < self.config.sure_inliers and not long:
-                # The picture emptied before (a blank wall) and fills again: expected motion is better than none.
+            if odometry is not None or (had < self.config.sure_inliers and not long):
+                # The wheels know, or the picture emptied before (a blank wall) and fills again: expected motion is
+                # better than none.
                 self._grow(between(self._pose, expected), relative_covariance(expected, spread))
                 return self._begin(frame, gray, expected, odometry, "weak")
             self._submap += 1
