@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
+from mapping_rendering import rendered
 
 from gst_ros.mapping import sfm_process
 from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
-from gst_ros.mapping.six_dof import SixDofConfig, floor_depth, levelled, local_heights, metric, six_dof_trajectory
+from gst_ros.mapping.six_dof import SixDofConfig, floor_depth, local_heights, metric, six_dof_trajectory
 from gst_ros.mapping.spread import rotation_to_z, trajectory_spread
-from gst_ros.media.frames import Frame
 
 CAMERA = PinholeCamera.centred(320, 256, 170.0)
 MOUNT = CameraMount(1.5, 35.0)
@@ -83,17 +81,6 @@ def test_blocks_of_different_scales_show_in_the_depth_of_the_floor() -> None:
     assert heights[0] == pytest.approx(1.5, rel=0.05) and heights[-1] == pytest.approx(1.05, rel=0.05)
 
 
-def test_levelled_pictures_are_those_of_a_steady_mount() -> None:
-    point = np.array([[2.0, 0.3, 0.4]])
-    tilted = CameraMount(1.5, 38.0, 3.0)
-    image = np.zeros((256, 320, 3), np.uint8)
-    u, v = CAMERA.pixels(tilted.points_in_camera(point))[0]
-    cv2.circle(image, (round(u * 16), round(v * 16)), 5 * 16, (255, 255, 255), -1, cv2.LINE_AA, 4)
-    steady = levelled(image, CAMERA, tilted.rotation_base_from_camera, MOUNT)
-    rows, columns = np.nonzero(steady[:, :, 0] > 127)
-    assert [columns.mean(), rows.mean()] == pytest.approx(CAMERA.pixels(MOUNT.points_in_camera(point))[0], abs=0.5)
-
-
 def test_without_pycolmap_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sfm_process.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MapError, match="pip install"):
@@ -105,43 +92,11 @@ def test_a_crash_is_an_error_of_one_line(tmp_path: Path) -> None:
         sfm_process.reconstruct(tmp_path, CAMERA, sfm_process.SfmOptions())  # no pictures
 
 
-def rendered(rotations: Array, positions: Array) -> Iterator[Frame]:
-    """A textured floor and four textured walls, seen along a walk."""
-    random = np.random.default_rng(5)
-    planes = []  # corner, the two edges, texture
-    low, high = np.array([-4.0, -4.0]), np.array([4.0, 4.0])
-    corners = [(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0], high[1])]
-    planes.append((np.array([*low, 0.0]), np.array([8.0, 0, 0]), np.array([0, 8.0, 0])))
-    for one, two in zip(corners, corners[1:] + corners[:1], strict=True):
-        planes.append((np.array([*one, 0.0]), np.array([two[0] - one[0], two[1] - one[1], 0]), np.array([0, 0, 2.5])))
-    textures = []
-    for _, along, across in planes:
-        size = (round(np.linalg.norm(along) * 60), round(np.linalg.norm(across) * 60))
-        coarse = random.integers(0, 255, (size[1] // 8, size[0] // 8, 3)).astype(np.uint8)
-        textures.append(cv2.resize(coarse, size, interpolation=cv2.INTER_CUBIC))
-    v, u = np.mgrid[0 : CAMERA.height, 0 : CAMERA.width]
-    rays = CAMERA.rays(np.column_stack([u.ravel(), v.ravel()]).astype(float))
-    for number, (rotation, position) in enumerate(zip(rotations, positions, strict=True)):
-        towards = rays @ rotation.T
-        image, nearest = np.zeros((len(rays), 3), np.uint8), np.full(len(rays), np.inf)
-        for (corner, along, across), texture in zip(planes, textures, strict=True):
-            normal = np.cross(along, across)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                distance = ((corner - position) @ normal) / (towards @ normal)
-            hit = position + towards * distance[:, None] - corner
-            s, t = hit @ along / (along @ along), hit @ across / (across @ across)
-            inside = (distance > 0) & (distance < nearest) & (s >= 0) & (s < 1) & (t >= 0) & (t < 1)
-            nearest[inside] = distance[inside]
-            rows, columns = (t[inside] * texture.shape[0]).astype(int), (s[inside] * texture.shape[1]).astype(int)
-            image[inside] = texture[rows, columns]
-        yield Frame(image.reshape(CAMERA.height, CAMERA.width, 3), number * 10**8)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("pycolmap") is None, reason="pycolmap is not installed (gst_ros[sfm])")
+@pytest.mark.skipif(importlib.util.find_spec("pycolmap") is None, reason="pycolmap is not installed (gst_ros[six-dof])")
 def test_a_small_walk_is_recovered() -> None:
     rotations, positions = walk(120, sway_deg=1.0)
     rotations, positions = rotations[:22], positions[:22]
-    found = six_dof_trajectory(rendered(rotations, positions), CAMERA, MOUNT, SixDofConfig(features=600))
+    found = six_dof_trajectory(rendered(CAMERA, rotations, positions), CAMERA, MOUNT, SixDofConfig(features=600))
     assert found.believed, found.faults
     assert len(found.stamps_ns) >= 6
     truth = positions[found.stamps_ns // 10**8]

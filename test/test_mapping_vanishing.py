@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gst_ros.mapping.camera import CameraMount, PinholeCamera
-from gst_ros.mapping.vanishing import _down, find_vertical, line_segments
+from gst_ros.mapping.vanishing import down_direction, find_vertical, line_segments
 
 CAMERA = PinholeCamera.centred(640, 512, 335.3)
 
@@ -26,7 +26,7 @@ def boxes(mount: CameraMount, uprights: int = 30, lying: int = 40) -> np.ndarray
 def test_down_is_the_mounts() -> None:
     mount = CameraMount(1.0, 33.0, -7.0)
     down = mount.rotation_base_from_camera.T @ [0, 0, -1]
-    assert _down(np.radians(33.0), np.radians(-7.0)) == pytest.approx(down)
+    assert down_direction(np.radians(33.0), np.radians(-7.0)) == pytest.approx(down)
 
 
 @pytest.mark.parametrize(("pitch_deg", "roll_deg"), [(35.0, 0.0), (0.0, 2.0), (-12.0, -3.0), (50.0, 1.0)])

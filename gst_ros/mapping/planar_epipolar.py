@@ -165,6 +165,16 @@ def _best_of_grid(matches: Matches, a: Array, b: Array, about: Array, yaws: Arra
     return motion
 
 
+def relative_rotations(lens: Lens, motion: Array) -> Array:
+    """P x 3 x 3: how the cameras of pairs turned, from the second ``camera_optical_frame`` to the first one.
+
+    Args:
+        lens: Its tilt is the first cameras'.
+        motion: P x 5.
+    """
+    return np.asarray(lens.rotation.T @ _turns(motion, lens.rotation))
+
+
 def triangulated_heights(matches: Matches, lens: Lens, motion: Array, least_rad: float = math.radians(1.0)) -> Array:
     """Heights of the points above the camera, in units of the distance that the camera moved in their pair.
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gst_ros.mapping.camera import Array, MapError, PinholeCamera
 
-EXTRA = "sfm"
+EXTRA = "six-dof"
 _REQUEST, _RESULT = "request.json", "models.npz"
 
 

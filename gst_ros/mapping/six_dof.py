@@ -24,8 +24,6 @@ from gst_ros.mapping.sfm_process import SfmOptions, check_installed, reconstruct
 from gst_ros.mapping.spread import Spread, SpreadLimits, gravity_aligned, rotation_to_z, trajectory_spread
 from gst_ros.media.frames import Frame
 
-Picture = NDArray[np.uint8]
-
 
 @dataclass(frozen=True)
 class SixDofConfig(Settings):
@@ -215,27 +213,6 @@ def local_heights(
         if depth is not None:
             heights.append(depth)
     return np.array(heights)
-
-
-def levelled(image: Picture, camera: PinholeCamera, rotation: Array, mount: CameraMount) -> Picture:
-    """A frame as a camera on a steady mount would have taken it from the same place.
-
-    A turn of the camera about its centre moves pixels by a homography; so sway can be taken off, bobbing cannot.
-
-    Args:
-        image: A frame.
-        camera: Its intrinsics.
-        rotation: 3 x 3, ``camera_optical_frame`` to ``map``.
-        mount: Pitch and roll of the steady mount.
-
-    Returns:
-        A picture of the same size; black where the frame does not reach.
-    """
-    yaw = np.arctan2(rotation[1, 2], rotation[0, 2])
-    cos, sin = np.cos(yaw), np.sin(yaw)
-    steady = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]]) @ mount.rotation_base_from_camera
-    homography = camera.matrix @ steady.T @ rotation @ np.linalg.inv(camera.matrix)
-    return np.asarray(cv2.warpPerspective(image, homography, (image.shape[1], image.shape[0])), dtype=np.uint8)
 
 
 def _plane_normal(points: Array) -> Array | None:

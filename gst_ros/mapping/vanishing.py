@@ -93,7 +93,7 @@ def find_vertical(
     best, tilt = 0.0, np.zeros(2)
     for pitch in np.radians(np.arange(pitch_deg[0], pitch_deg[1] + 0.5, 1.0)):
         for roll in np.radians(np.arange(-most_roll_deg, most_roll_deg + 0.5, 1.0)):
-            score = float((length * _weight(normals @ _down(pitch, roll))).sum())
+            score = float((length * _weight(normals @ down_direction(pitch, roll))).sum())
             if score > best:
                 best, tilt = score, np.array([pitch, roll])
     return _refined(tilt, normals, length, least_segments)
@@ -102,9 +102,9 @@ def find_vertical(
 def _refined(tilt: Array, normals: Array, length: Array, least_segments: int) -> Vertical | None:
     step = 1e-5
     for _ in range(10):
-        error = normals @ _down(*tilt)
+        error = normals @ down_direction(*tilt)
         weight = length * _weight(error)
-        ahead = [normals @ (_down(*(tilt + step * axis)) - _down(*tilt)) / step for axis in np.eye(2)]
+        ahead = [normals @ (down_direction(*(tilt + step * axis)) - down_direction(*tilt)) / step for axis in np.eye(2)]
         slopes = np.stack(ahead, axis=1)
         matrix = (slopes * weight[:, None]).T @ slopes + 1e-9 * np.eye(2)
         tilt = tilt - np.linalg.solve(matrix, slopes.T @ (weight * error))
@@ -123,7 +123,12 @@ def _weight(error: Array) -> Array:
     return np.asarray(1 / (1 + (error / _INLIER_RAD) ** 2) ** 2)
 
 
-def _down(pitch_rad: float, roll_rad: float) -> Array:
-    """The downward direction in ``camera_optical_frame`` (3,): minus the third row of the mount's rotation."""
+def down_direction(pitch_rad: float, roll_rad: float) -> Array:
+    """The downward direction (3,) in ``camera_optical_frame``: minus the third row of the mount's rotation.
+
+    Args:
+        pitch_rad: Downward tilt.
+        roll_rad: Tilt of the right side down.
+    """
     cos = math.cos(pitch_rad)
     return np.array([math.sin(roll_rad) * cos, math.cos(roll_rad) * cos, math.sin(pitch_rad)])
