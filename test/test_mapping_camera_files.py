@@ -65,9 +65,16 @@ def test_unknown_height_is_assumed_with_its_uncertainty(clip: Clip) -> None:
 
 def test_what_is_unknown_is_asked_of_the_video(clip: Clip, tmp_path: Path) -> None:
     write(tmp_path, width=80, height=60, fx=50.0)
-    for options in (CameraOptions(), CameraOptions(ignore_files=True), CameraOptions(pitch_deg=3)):
+    for options in (CameraOptions(), CameraOptions(ignore_files=True)):
         with pytest.raises(MapError, match="give the camera's focal length"):
             camera_for(clip, options)  # it stands still: nothing can be told
+
+
+def test_what_is_known_need_not_be_checked(clip: Clip, tmp_path: Path) -> None:
+    write(tmp_path, width=80, height=60, fx=50.0)
+    found = camera_for(clip, CameraOptions(pitch_deg=3))
+    assert found.mount.pitch_deg == 3 and found.estimate is None
+    assert "not checked on the video" in found.source
 
 
 @pytest.mark.parametrize(

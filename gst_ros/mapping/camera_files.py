@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gst_ros.config import Settings, setting
 from gst_ros.errors import ConfigError, MediaError
 from gst_ros.mapping.calibration import CameraEstimate, EstimateConfig, estimate_camera
-from gst_ros.mapping.camera import CameraMount, PinholeCamera
+from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
 from gst_ros.media.calibration import Calibration, find_calibration, read_calibration
 from gst_ros.media.clip import Clip, open_clip
 from gst_ros.yaml_files import parse_yaml
@@ -95,7 +95,13 @@ def camera_for(clip: Clip, options: CameraOptions | None = None, config: Estimat
         frames = again if rectify is None else (replace(f, image_rgb=rectify(f.image_rgb)) for f in again)
         config = config or EstimateConfig()
         prior = _tilt_prior(mount, options, document, config)
-        estimate = estimate_camera(frames, known, prior, config)
+        try:
+            estimate = estimate_camera(frames, known, prior, config)
+        except MapError as error:
+            if known is None or not known_tilt:
+                raise
+            words.append(f"not checked on the video: {error.problem}")
+            return CameraOfClip(known, mount, ", ".join(words), rectify, None)
     return CameraOfClip(
         estimate.camera,
         estimate.mount,
