@@ -226,8 +226,8 @@ class _Deferred:
     def extract(self, image: NDArray[np.uint8], most: int, mask: NDArray[np.uint8] | None = None) -> Features:
         return self._kind().extract(image, most, mask)
 
-    def match(self, query: Features, others: Sequence[Features]) -> list[Matches]:
-        return self._kind().match(query, others)
+    def match(self, query: Features, others: Sequence[Features], quick: bool = False) -> list[Matches]:
+        return self._kind().match(query, others, quick)
 
     def _kind(self) -> FeatureKind:
         if self._opened is None:
