@@ -76,10 +76,17 @@ class FeatureKind(Protocol):
         scales: Sizes at which a picture is worth looking at, 1 first; more than one where features know no scale.
     """
 
-    name: str
-    dimensions: int
-    likeness: float
-    scales: tuple[float, ...]
+    @property
+    def name(self) -> str: ...  # noqa: D102 - see above
+
+    @property
+    def dimensions(self) -> int: ...  # noqa: D102
+
+    @property
+    def likeness(self) -> float: ...  # noqa: D102
+
+    @property
+    def scales(self) -> tuple[float, ...]: ...  # noqa: D102
 
     def extract(self, image: NDArray[np.uint8], most: int, mask: NDArray[np.uint8] | None = None) -> Features:
         """At most ``most`` features of an H x W x 3 (RGB) or H x W image, none where the H x W mask is 0."""
@@ -123,7 +130,7 @@ class SiftFeatures:
     name = "sift"
     dimensions = 128
     likeness = 0.8
-    scales = (1.0,)
+    scales: tuple[float, ...] = (1.0,)
 
     def __init__(self, ratio: float = 0.85) -> None:
         self._ratio = ratio

@@ -27,7 +27,6 @@ from gst_ros.mapping.backend import Trajectory
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.features import FeatureKind, Features, Matches, open_features
 from gst_ros.mapping.grid import OccupancyGrid
-from gst_ros.mapping.landmarks import Depths, View
 from gst_ros.mapping.relocalise import Relocaliser
 from gst_ros.mapping.spatial_map import MapKeyframe, SpatialMap
 
@@ -35,6 +34,7 @@ FORMAT = "gst_ros map"
 VERSION = 1
 STATES = ("tracking", "weak", "lost")
 
+_FEATURES = "features_"  # what the arrays of the relocaliser begin with
 _REMEDY = "make the map anew with 'gst map'"
 _Arrays = Mapping[str, NDArray[Any]]
 
@@ -87,6 +87,10 @@ def load_map(folder: Path) -> SpatialMap:
     except FileNotFoundError as error:
         name = Path(error.filename or file)
         raise MapError("is not there", file=name, remedy="give a folder that 'gst map' wrote") from error
+    except MapError as error:
+        if error.file:
+            raise
+        raise MapError(error.problem, file=folder, field=error.field, remedy=_REMEDY) from error
     except KeyError as error:
         raise MapError("is missing", file=folder, field=str(error.args[0]), remedy=_REMEDY) from error
     except (OSError, ValueError, TypeError, IndexError, EOFError, RecursionError, zipfile.BadZipFile) as error:
@@ -114,17 +118,13 @@ def _write(place: SpatialMap, folder: Path) -> None:
             "scales": list(kind.scales),
         },
     }
-    if place.relocaliser.views:
-        first = place.relocaliser.views[0]
-        values["views"] = {"camera": asdict(first.camera), "mount": asdict(first.mount)}
     if place.grid is not None:
         values["grid"] = {"resolution_m": place.grid.resolution_m, "origin_m": list(place.grid.origin_m)}
     (folder / "map.json").write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
 
 def _arrays(place: SpatialMap) -> dict[str, NDArray[Any]]:
-    trajectory, keyframes, relocaliser = place.trajectory, place.keyframes, place.relocaliser
-    features = [view.features for view in relocaliser.views]
+    trajectory, keyframes = place.trajectory, place.keyframes
     arrays: dict[str, NDArray[Any]] = {
         "stamps_ns": trajectory.stamps_ns,
         "poses": trajectory.poses,
@@ -133,20 +133,8 @@ def _arrays(place: SpatialMap) -> dict[str, NDArray[Any]]:
         "keyframe_stamps_ns": np.array([keyframe.stamp_ns for keyframe in keyframes], np.int64),
         "keyframe_poses": np.array([keyframe.pose for keyframe in keyframes]).reshape(-1, 3),
         "keyframe_parts": np.array([keyframe.part for keyframe in keyframes], np.int64),
-        "view_stamps_ns": np.array(relocaliser.stamps_ns, np.int64),
-        "view_poses": np.array([view.pose for view in relocaliser.views]).reshape(-1, 3),
-        "view_counts": np.array([len(one) for one in features], np.int64),
     }
-    if features:
-        depths = relocaliser.depths
-        arrays |= {
-            "view_size": np.array([features[0].width, features[0].height], np.int64),
-            "keypoints": np.concatenate([one.keypoints for one in features]),
-            "descriptors": np.concatenate([one.descriptors for one in features]).astype(np.float16),
-            "scores": np.concatenate([one.scores for one in features]),
-            "inverse_depth": np.concatenate([one.inverse_depth for one in depths]).astype(np.float32),
-            "inverse_std": np.concatenate([one.inverse_std for one in depths]).astype(np.float32),
-        }
+    arrays |= {f"{_FEATURES}{name}": array for name, array in place.relocaliser.arrays().items()}
     if place.grid is not None:
         arrays |= {"cells": place.grid.cells, "evidence": place.grid.evidence, "colour": place.grid.colour}
     return arrays
@@ -183,24 +171,8 @@ def _relocaliser(values: dict[str, Any], arrays: _Arrays, camera: PinholeCamera,
     scales = tuple(float(scale) for scale in known["scales"])
     kind = _Deferred(str(known["kind"]), int(known["dimensions"]), float(known["likeness"]), scales)
     relocaliser = Relocaliser(camera, mount, kind=kind)
-    counts = [int(count) for count in arrays["view_counts"]]
-    if not counts:
-        return relocaliser
-    total = sum(counts)
-    view_camera, view_mount = PinholeCamera(**values["views"]["camera"]), CameraMount(**values["views"]["mount"])
-    width, height = (int(v) for v in _checked(arrays, "view_size", (2,)))
-    keypoints = _checked(arrays, "keypoints", (total, 2)).astype(np.float32)
-    descriptors = _checked(arrays, "descriptors", (total, kind.dimensions)).astype(np.float32)
-    scores = _checked(arrays, "scores", (total,)).astype(np.float32)
-    depth, std = (_checked(arrays, name, (total,)).astype(np.float64) for name in ("inverse_depth", "inverse_std"))
-    poses = _checked(arrays, "view_poses", (len(counts), 3))
-    for k, end in enumerate(np.cumsum(counts)):
-        part = slice(int(end) - counts[k], int(end))
-        features = Features(keypoints[part], descriptors[part], scores[part], width, height)
-        relocaliser.views.append(View(features, view_camera, view_mount, poses[k]))
-        relocaliser.depths.append(Depths(depth[part], std[part]))
-    relocaliser.stamps_ns += [int(stamp) for stamp in _checked(arrays, "view_stamps_ns", (len(counts),))]
-    relocaliser.move(poses)
+    own = {name[len(_FEATURES) :]: array for name, array in arrays.items() if name.startswith(_FEATURES)}
+    relocaliser.restore(own)
     return relocaliser
 
 
