@@ -4,5 +4,5 @@
 - ``answerer``: what every answerer takes and gives.
 - ``random_guess``, ``scripted``: one module per way of answering.
 - ``registry``: answerers by name.
-- ``paths``, ``drawn_paths``: paths drawn on plans, and which of them was walked.
+- ``paths``, ``drawn_paths``, ``path_places``: paths drawn on plans, and which of them was walked.
 """

@@ -75,11 +75,14 @@ class PathRanking:
         best: Its index.
         fits: One per drawing, in their order; None where there is none.
         margin: 0 to 1: by how much the second best fits worse, relative to its error; 0 is a tie.
+        agreements: Of drawings between which the map on the plan decided, how well it lies there (-1 to 1); see
+            :func:`gst_ros.reasoning.path_places.settled_by_plan`.
     """
 
     best: int
     fits: tuple[PathFit | None, ...]
     margin: float
+    agreements: tuple[float | None, ...] = ()
 
 
 def rank_paths(
