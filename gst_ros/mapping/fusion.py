@@ -67,6 +67,7 @@ class VoteGrid:
         self._colour: NDArray[np.float32] = np.zeros((rows, columns, 3), np.float32)
         self._seen: Evidence = np.zeros((rows, columns), np.float32)
         self._walked = np.zeros((rows, columns), bool)
+        self._views: dict[PinholeCamera, tuple[NDArray[np.float32], Array]] = {}
 
     def add(self, pose: Array, seen: Heights) -> None:
         """Let one view vote: each cell at most once for floor and once for an obstacle."""
@@ -75,7 +76,7 @@ class VoteGrid:
         top, bottom = config.floor_top * height_m, config.obstacle_bottom * height_m
         height = seen.height - self._slope(seen)
         # A thing of a small height seems to lie on the floor behind it: farther behind, the farther it is away.
-        slack = np.clip(config.slack_m * height_m / np.maximum(self._reach(seen.camera), 1e-3), 0.2 * top, top)
+        slack = np.clip(config.slack_m * height_m / np.maximum(self._view(seen.camera)[0], 1e-3), 0.2 * top, top)
         floor = np.clip(2 - height / slack, 0, 1) * (height > -bottom)
         window, x, y = self._window(pose, farthest)
         distance = np.hypot(x, y)
@@ -98,34 +99,38 @@ class VoteGrid:
         self._add_obstacles(pose, seen, height, window, farthest)
         self._mark_walked(pose)
 
-    def _reach(self, camera: PinholeCamera) -> NDArray[np.float32]:
-        """How far away the floor is that a pixel would show, metres; large at and above the horizon."""
-        columns, rows = np.meshgrid(np.arange(camera.width), np.arange(camera.height))
-        pixels = np.stack([columns.ravel(), rows.ravel()], axis=1).astype(np.float64)
-        points = self._mount.floor_points(pixels, camera)
-        reach = np.nan_to_num(np.hypot(points[:, 0], points[:, 1]), nan=np.inf)
-        return np.asarray(reach.reshape(camera.height, camera.width), dtype=np.float32)
+    def _view(self, camera: PinholeCamera) -> tuple[NDArray[np.float32], Array]:
+        """What is the same in all pictures of a camera.
+
+        Returns:
+            How far away the floor is that a pixel would show, h x w metres, infinite at and above the horizon; and
+            for every pixel 1 and its place in the picture, (h w) x 3.
+        """
+        if camera not in self._views:
+            columns, rows = np.meshgrid(np.arange(camera.width), np.arange(camera.height))
+            pixels = np.stack([columns.ravel(), rows.ravel()], axis=1).astype(np.float64)
+            points = self._mount.floor_points(pixels, camera)
+            reach = np.nan_to_num(np.hypot(points[:, 0], points[:, 1]), nan=np.inf).astype(np.float32)
+            basis = np.column_stack([np.ones(len(pixels)), pixels / (camera.width, camera.height)])
+            self._views[camera] = reach.reshape(camera.height, camera.width), basis
+        return self._views[camera]
 
     def _slope(self, seen: Heights) -> NDArray[np.float32]:
-        """How high the floor itself seems to lie: a small error of the pose or the mount tilts it.
+        """How high the floor itself seems to lie, h x w metres: a small error of the pose or the mount tilts it.
 
-        A plane in inverse distance through what is nearly as high as the floor, fitted twice.
+        A plane over the picture through what is nearly as high as the floor, fitted twice.
         """
-        rows, columns = np.mgrid[0 : seen.camera.height, 0 : seen.camera.width]
-        basis = np.stack(
-            [np.ones(rows.size), columns.ravel() / seen.camera.width, rows.ravel() / seen.camera.height], 1
-        )
+        reach, basis = self._view(seen.camera)
         limit = self._config.floor_top * self._mount.height_m
-        values = seen.height.ravel().astype(np.float64)
-        certain = (seen.certainty.ravel() > 0.2) & (self._reach(seen.camera).ravel() < 2.5 * self._mount.height_m)
-        fitted = np.zeros(len(values))
+        certain = np.flatnonzero((seen.certainty > 0.2) & (reach < 2.5 * self._mount.height_m))[::7]
+        values, few = seen.height.ravel()[certain].astype(np.float64), basis[certain]
+        solution: Array = np.zeros(3, dtype=np.float64)
         for _ in range(2):
-            use = np.flatnonzero(certain & (np.abs(values - fitted) < limit))[::7]
-            if len(use) < 50:
+            use = np.abs(values - np.clip(few @ solution, -limit, limit)) < limit
+            if use.sum() < 50:
                 return np.zeros(seen.height.shape, np.float32)
-            solution = np.linalg.lstsq(basis[use], values[use], rcond=None)[0]
-            fitted = np.clip(basis @ solution, -limit, limit)
-        return np.asarray(fitted.reshape(seen.height.shape), dtype=np.float32)
+            solution = np.asarray(np.linalg.lstsq(few[use], values[use], rcond=None)[0], dtype=np.float64)
+        return np.asarray(np.clip(basis @ solution, -limit, limit).reshape(seen.height.shape), dtype=np.float32)
 
     def grid(self) -> OccupancyGrid:
         """The cells, cleaned: free is what hangs together with the walked path."""
@@ -180,8 +185,8 @@ class VoteGrid:
         config, height_m = self._config, self._mount.height_m
         twice = (2 * seen.camera.width, 2 * seen.camera.height)
         camera = seen.camera.scaled_to(*twice)
-        height = cv2.resize(height, twice, interpolation=cv2.INTER_LINEAR)
-        certainty = cv2.resize(seen.certainty, twice, interpolation=cv2.INTER_LINEAR)
+        height = np.asarray(cv2.resize(height, twice, interpolation=cv2.INTER_LINEAR), dtype=np.float32)
+        certainty = np.asarray(cv2.resize(seen.certainty, twice, interpolation=cv2.INTER_LINEAR), dtype=np.float32)
         top, bottom = config.floor_top * height_m, config.obstacle_bottom * height_m
         certainty = certainty * np.clip((height - top) / (bottom - top), 0, 1)
         rows, columns = np.nonzero(certainty > 0.1)
@@ -255,9 +260,13 @@ def build_grid(
         def costs_of(k: int) -> NDArray[np.int16]:
             return sweep.costs(prepared[k], poses[k], [(prepared[n], poses[n]) for n in chosen[k]])
 
-        for start in range(0, len(usable), _BATCH):
-            batch = usable[start : start + _BATCH]
-            costs = list(pool.map(costs_of, batch))
+        batches = [usable[start : start + _BATCH] for start in range(0, len(usable), _BATCH)]
+        # While one batch is smoothed and votes, the pool already compares the next one.
+        ahead = [[pool.submit(costs_of, k) for k in batch] for batch in batches[:1]]
+        for number, batch in enumerate(batches):
+            if number + 1 < len(batches):
+                ahead.append([pool.submit(costs_of, k) for k in batches[number + 1]])
+            costs = [future.result() for future in ahead.pop(0)]
             for k, seen in zip(batch, sweep.heights(costs, [views[k].image for k in batch]), strict=True):
                 votes.add(poses[k], seen)
     return votes.grid().cropped()

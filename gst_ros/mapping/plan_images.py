@@ -33,6 +33,18 @@ class PlanImage:
     free: Field
     colour: Field
 
+    def shrunk(self, factor: int) -> PlanImage:
+        """The image at a whole fraction of its size; what is left over at the right and lower edges is cut off."""
+        if factor == 1:
+            return self
+        size = (self.width // factor, self.height // factor)
+
+        def small(field: Field) -> Field:
+            part = field[: size[1] * factor, : size[0] * factor]
+            return np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_AREA), dtype=np.float32)
+
+        return PlanImage(self.kind, small(self.free), small(self.colour) if self.colour.size else self.colour)
+
     @property
     def width(self) -> int:
         """Pixels."""

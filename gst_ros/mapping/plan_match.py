@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,8 @@ from gst_ros.mapping.planar import wrap
 
 Array = NDArray[np.float64]
 
+_THREADS = 2
+
 
 @dataclass(frozen=True)
 class PlanConfig(Settings):
@@ -31,7 +34,9 @@ class PlanConfig(Settings):
     occupied_weight: float = setting(
         0.35, "Share of obstacles in the agreement; the rest is free floor.", low=0.0, high=1.0
     )
-    refined: int = setting(6, "Candidates that are refined.", low=1)
+    refined: int = setting(6, "Candidates that are looked at more closely.", low=1)
+    most_width_px: int = setting(800, "Wider images are shrunk by a whole factor for the search.", unit="px", low=64)
+    finalists: int = setting(2, "Candidates that are refined to the end, besides the best one elsewhere.", low=1)
     points: int = setting(12000, "Cells of the map that a refinement uses.", low=500)
 
 
@@ -126,11 +131,21 @@ def register_plan(
     Raises:
         MapError: The map holds no free floor, or the image shows nothing.
     """
-    config = config or PlanConfig()
-    plan = image if isinstance(image, PlanImage) else read_plan(image)
+    return _register(grid, image, config or PlanConfig(), _walls_yaw(grid))
+
+
+def _walls_yaw(grid: OccupancyGrid) -> float:
     if int(grid.free.sum()) < 50:
         raise MapError("the map holds too little free floor to be laid on a plan")
-    yaw = directions_of_grid(grid).yaw_rad
+    return directions_of_grid(grid).yaw_rad
+
+
+def _register(
+    grid: OccupancyGrid, image: NDArray[np.uint8] | PlanImage, config: PlanConfig, yaw: float
+) -> PlanRegistration:
+    whole = image if isinstance(image, PlanImage) else read_plan(image)
+    factor = max(-(-whole.width // config.most_width_px), 1)
+    plan = whole.shrunk(factor)
     candidates = coarse_search(
         grid,
         plan,
@@ -143,8 +158,11 @@ def register_plan(
         most=config.refined,
     )
     refiner = Refiner(grid, plan, config.points, config.occupied_weight, config.coverage_weight)
-    found = sorted((refiner.refined(c) for c in candidates), key=lambda c: -c.score)
-    return _registration(plan, found, refiner)
+    near = sorted((refiner.approached(c) for c in candidates), key=lambda c: -c.score)
+    rival = next((c for c in near[1:] if _differs(near[0], c, plan.width)), None)
+    finalists = [c for k, c in enumerate(near) if k < config.finalists or c is rival]
+    found = sorted((refiner.refined(c) for c in finalists), key=lambda c: -c.score)
+    return _registration(whole, factor, found, refiner)
 
 
 def rank_plans(
@@ -160,45 +178,52 @@ def rank_plans(
     Raises:
         MapError: No image can be read as a plan.
     """
-    found: list[PlanRegistration | None] = []
-    problem: MapError | None = None
-    for image in images:
+    config, yaw = config or PlanConfig(), _walls_yaw(grid)
+    problems: list[MapError] = []
+
+    def laid(image: NDArray[np.uint8] | PlanImage) -> PlanRegistration | None:
         try:
-            found.append(register_plan(grid, image, config))
+            return _register(grid, image, config, yaw)
         except MapError as error:
-            problem = error
-            found.append(None)
+            problems.append(error)
+            return None
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        found = list(pool.map(laid, images))
+    if not any(found):
+        raise problems[0] if problems else MapError("there are no plans to choose from")
     scores = [-np.inf if r is None else r.score for r in found]
     best = int(np.argmax(scores))
-    if found[best] is None:
-        raise problem or MapError("there are no plans to choose from")
     others = [s for k, s in enumerate(scores) if k != best]
     margin = float(scores[best] - max(others)) if others and np.isfinite(max(others)) else float(scores[best])
     return PlanRanking(best, tuple(found), margin)
 
 
-def _registration(plan: PlanImage, found: Sequence[Candidate], refiner: Refiner) -> PlanRegistration:
+def _registration(plan: PlanImage, factor: int, found: Sequence[Candidate], refiner: Refiner) -> PlanRegistration:
+    """The result, in pixels of the whole plan, of places found on one that was shrunk by a factor."""
     best = found[0]
     agreement, coverage = refiner.parts(best)
-    rival = next((c for c in found[1:] if _differs(best, c, plan)), None)
+    rival = next((c for c in found[1:] if _differs(best, c, plan.width / factor)), None)
     return PlanRegistration(
         width=plan.width,
         height=plan.height,
-        m_per_px=best.m_per_px,
+        m_per_px=best.m_per_px / factor,
         yaw_rad=float(wrap(best.yaw_rad)),
         shift_m=(best.x_m, best.y_m),
         score=best.score,
         agreement=agreement,
         coverage=coverage,
         margin=best.score if rival is None else best.score - rival.score,
-        runner_up=None if rival is None else (rival.m_per_px, rival.yaw_rad, rival.x_m, rival.y_m, rival.score),
+        runner_up=None
+        if rival is None
+        else (rival.m_per_px / factor, rival.yaw_rad, rival.x_m, rival.y_m, rival.score),
     )
 
 
-def _differs(a: Candidate, b: Candidate, plan: PlanImage) -> bool:
+def _differs(a: Candidate, b: Candidate, width_px: float) -> bool:
     """Whether two registrations put the map's cells elsewhere: by more than a fiftieth of the image's width."""
     if abs(float(wrap(a.yaw_rad - b.yaw_rad))) > 0.2 or abs(np.log(a.m_per_px / b.m_per_px)) > 0.05:
         return True
     return float(np.hypot(a.x_m / a.m_per_px - b.x_m / b.m_per_px, a.y_m / a.m_per_px - b.y_m / b.m_per_px)) > (
-        plan.width / 50
+        width_px / 50
     )

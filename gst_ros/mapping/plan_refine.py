@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import cv2
@@ -14,11 +15,24 @@ from gst_ros.mapping.plan_images import PlanImage
 from gst_ros.mapping.plan_search import Candidate, plan_fields, weighted_fields
 
 Array = NDArray[np.float64]
+Field = NDArray[np.float32]
 
 _ROW = 256
-_BLURS_M = (0.15, 0.05)
-_STEPS = ((0.02, 0.012, 0.12), (0.005, 0.004, 0.04))
-"""Steps of a search at each blur: scale (relative), rotation (rad), translation (m)."""
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """First steps of a search, and on how much blurred a plan it goes."""
+
+    blur_m: float
+    scale: float
+    turn_rad: float
+    shift_m: float
+    most: int
+
+
+_NEAR = _Steps(blur_m=0.15, scale=0.02, turn_rad=0.012, shift_m=0.12, most=90)
+_FINE = _Steps(blur_m=0.05, scale=0.006, turn_rad=0.004, shift_m=0.05, most=150)
 
 
 class Refiner:
@@ -37,24 +51,31 @@ class Refiner:
     ) -> None:
         fields = weighted_fields(grid, plan, occupied_weight)
         rows, columns = np.nonzero(np.abs(fields).sum(axis=2) > 0)
-        self._all = grid.point_of(np.stack([rows, columns], axis=1))
+        places = grid.point_of(np.stack([rows, columns], axis=1))
+        self._middle = places.mean(axis=0)
+        self._all = (places - self._middle).astype(np.float32)
         self._all_weights = fields[rows, columns]
         step = max(len(rows) // points, 1)
         # A stride that does not divide the rows leaves no stripes.
         chosen = np.random.default_rng(0).permutation(len(rows))[::step]
         self._points, self._weights = self._all[chosen], self._all_weights[chosen] * step
-        self._middle = self._all.mean(axis=0)
-        self._free = grid.point_of(np.argwhere(grid.free))
+        self._free = (grid.point_of(np.argwhere(grid.free)) - self._middle).astype(np.float32)
         self._free_m2 = float(grid.free.sum()) * grid.resolution_m**2
         self._plan, self._fields = plan, plan_fields(plan)
         self._coverage_weight = coverage_weight
 
+    def approached(self, candidate: Candidate) -> Candidate:
+        """A better place near a candidate, found quickly, with a score of blurred pictures."""
+        fields = self._blurred(_NEAR.blur_m / candidate.m_per_px)
+        few = slice(0, max(len(self._points) // 4, 500))
+        state = self._climbed(fields, self._state(candidate), _NEAR, few)
+        weights = self._weights[few] * (len(self._weights) / len(self._weights[few]))
+        return self._candidate(state, self._agreement(fields, state, self._points[few], weights))
+
     def refined(self, candidate: Candidate) -> Candidate:
         """The best place near a candidate."""
-        state = self._state(candidate)
-        for blur_m, (scale, turn, shift) in zip(_BLURS_M, _STEPS, strict=True):
-            fields = self._blurred(blur_m / candidate.m_per_px)
-            state = self._climbed(fields, state, np.array([scale, turn, shift, shift]))
+        fields = self._blurred(_FINE.blur_m / candidate.m_per_px)
+        state = self._climbed(fields, self._state(candidate), _FINE, slice(None))
         placed = self._candidate(state, 0.0)
         agreement, coverage = self.parts(placed)
         return Candidate(
@@ -70,13 +91,16 @@ class Refiner:
         plan_m2 = float(self._plan.free.sum()) * candidate.m_per_px**2
         return agreement, covered_m2 / plan_m2
 
-    def _climbed(self, fields: NDArray[np.float32], state: Array, steps: Array) -> Array:
-        def cost(x: Any) -> float:
-            return -self._agreement(fields, np.asarray(x), self._points, self._weights)
+    def _climbed(self, fields: NDArray[np.float32], state: Array, steps: _Steps, part: slice) -> Array:
+        points, weights = self._points[part], self._weights[part]
 
+        def cost(x: Any) -> float:
+            return -self._agreement(fields, np.asarray(x), points, weights)
+
+        shifts = np.diag([steps.scale, steps.turn_rad, steps.shift_m, steps.shift_m])
         options: Any = {
-            "initial_simplex": np.vstack([state, state + np.diag(steps)]),
-            "maxfev": 140,
+            "initial_simplex": np.vstack([state, state + shifts]),
+            "maxfev": steps.most,
             "xatol": 1e-4,
             "fatol": 1e-5,
         }
@@ -89,16 +113,16 @@ class Refiner:
         return np.asarray(image.reshape(self._fields.shape), dtype=np.float32)
 
     def _agreement(
-        self, fields: NDArray[np.float32], state: Array, points: Array, weights: NDArray[np.float32]
+        self, fields: NDArray[np.float32], state: Array, points: Field, weights: NDArray[np.float32]
     ) -> float:
         return float((self._sampled(fields, state, points) * weights).sum())
 
-    def _sampled(self, fields: NDArray[np.float32], state: Array, points: Array) -> NDArray[np.float32]:
-        """The plan's fields at points of the map: N x K."""
+    def _sampled(self, fields: NDArray[np.float32], state: Array, points: Field) -> NDArray[np.float32]:
+        """The plan's fields at points, given from the map's middle: N x K."""
         m_per_px, cos, sin = np.exp(state[0]), np.cos(state[1]), np.sin(state[1])
-        around = points - self._middle
-        x = (cos * around[:, 0] - sin * around[:, 1] + state[2]) / m_per_px - 0.5
-        y = (-sin * around[:, 0] - cos * around[:, 1] - state[3]) / m_per_px - 0.5
+        turn = (np.array([[cos, -sin], [-sin, -cos]]) / m_per_px).astype(np.float32)
+        offset = (np.array([state[2], -state[3]]) / m_per_px - 0.5).astype(np.float32)
+        x, y = turn @ points.T + offset[:, None]
         border = np.zeros(fields.shape[2])
         border[0] = -1.0
         maps = []
