@@ -101,6 +101,18 @@ def test_pictures_hang_on_walls_and_not_behind_things(places: dict[tuple[str, in
     assert count >= 8
 
 
+def hidden_behind(place: Place) -> list[tuple[str, str]]:
+    """Thin things on walls with something that stands right before all of them."""
+    found = []
+    for thin in [t for t in place.objects if t.mount == "wall" and t.size_m[0] < 0.12]:
+        low, high = thin.position_m[2], thin.position_m[2] + thin.size_m[2]
+        for other in [t for t in place.objects if t.mount == "floor" and t.blocks and t.room == thin.room]:
+            covers = other.position_m[2] < high and other.position_m[2] + other.size_m[2] > low
+            if covers and shapely.Polygon(other.footprint()).contains(ahead(thin, 0.08)):
+                found.append((thin.id, other.id))
+    return found
+
+
 def test_bedside_tables_are_beside_beds(places: dict[tuple[str, int], Place]) -> None:
     count = 0
     for place in places.values():
@@ -259,6 +271,12 @@ def test_a_place_with_furniture_has_no_problems(catalogue: Catalogue, kind: str,
         if not thing.model.startswith("builtin/"):
             model = catalogue.model(thing.model)
             assert thing.size_m == model.size_m and thing.label == model.label
+
+
+def test_nothing_stands_before_sockets_and_switches(catalogue: Catalogue) -> None:
+    place = grow_place("office", 3, "bench", catalogue)
+    assert sum(thing.label in ("socket", "switch") for thing in place.objects) >= 8
+    assert hidden_behind(place) == []
 
 
 def test_train_and_bench_share_no_models_where_a_label_has_two(catalogue: Catalogue) -> None:

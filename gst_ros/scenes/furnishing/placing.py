@@ -16,6 +16,8 @@ WALL_GAP_M = 0.02
 """Furniture stands this far from the wall, clear of the skirting."""
 HANG_GAP_M = 0.003
 STEP_M = 0.12
+IN_FRONT_M = 0.12
+"""What stands at a wall is nearer to it than this."""
 THIN_M = 0.12
 """What hangs on a wall and is thinner than this is in nobody's way."""
 TRIES = 5
@@ -205,8 +207,10 @@ class Furnisher:
                 if width / 2 <= along_m <= edge.length_m - width / 2 and self.wall_free(edge, along_m, lifted, z)
             ]
         for edge, along in spots:
-            box = edge.box(along - width / 2, along + width / 2, HANG_GAP_M, HANG_GAP_M + depth)
             thin = depth < THIN_M
+            # A socket would fit behind a cupboard, where nobody sees it.
+            reach = max(depth, IN_FRONT_M - margin_m) if thin else depth
+            box = edge.box(along - width / 2, along + width / 2, HANG_GAP_M, HANG_GAP_M + reach)
             if not self.space.fits(box, z - margin_m, z + height + margin_m, gap_m=margin_m, flat=thin):
                 continue
             if not thin and z < 1.9 and not self.space.connected([box]):
