@@ -118,6 +118,8 @@ def test_other_places_and_blank_pictures_are_lost(relocaliser: Relocaliser) -> N
 def test_a_map_without_keyframes_locates_nothing() -> None:
     empty = Relocaliser(CAMERA, MOUNT, kind=SiftFeatures())
     assert isinstance(empty.locate(np.zeros((256, 320, 3), np.uint8)), Lost)
+    with pytest.raises(MapError, match="64 x 32 pixels"):
+        empty.add(np.zeros((32, 64, 3), np.uint8), np.zeros(3), 0)
 
 
 def test_poses_that_are_corrected_take_the_landmarks_along(relocaliser: Relocaliser, sides: list[np.ndarray]) -> None:

@@ -23,7 +23,7 @@ _COLUMNS = {
 
 def pack(views: Sequence[View], depths: Sequence[Depths], stamps_ns: Sequence[int]) -> dict[str, NDArray[Any]]:
     """Arrays of keyframes: ``counts``, ``poses``, ``stamps_ns``, and one row per feature in the others."""
-    parts = {
+    parts: dict[str, list[NDArray[Any]]] = {
         "keypoints": [view.features.keypoints for view in views],
         "descriptors": [view.features.descriptors for view in views],
         "scores": [view.features.scores for view in views],

@@ -110,8 +110,8 @@ class LandmarkIndex:
         chosen = chosen[counts[chosen] > 0]
         use = np.isin(self.owners[shown], chosen)
         marks = shown[use]
-        reach, near = picture.tree.query(pixels[use], k=_NEAREST, distance_upper_bound=reach_px)
-        missing = ~np.isfinite(reach)
+        reach, found = picture.tree.query(pixels[use], k=_NEAREST, distance_upper_bound=reach_px)
+        missing, near = ~np.isfinite(reach), np.asarray(found, np.int64)
         alike = np.einsum("nd,nkd->nk", self.descriptors[marks], picture.looks[np.where(missing, 0, near)])
         alike[missing] = -1.0
         best = alike.argmax(axis=1)

@@ -192,7 +192,7 @@ def _with_guesses(view: View, inverse_depth: Array, inverse_std: Array, config: 
     if known.sum() >= _GUESSED_FROM and not known.all():
         places = view.features.keypoints.astype(np.float64)
         reach, index = cKDTree(places[known]).query(places[~known], k=_GUESSED_FROM)
-        around = inverse_depth[known][index]
+        reach, around = np.asarray(reach), inverse_depth[known][np.asarray(index)]
         middle = np.median(around, axis=1)
         # The third nearest must be near: with fewer there is no telling what surface this is.
         near = reach[:, 2] < config.guess_reach_px

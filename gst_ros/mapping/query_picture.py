@@ -51,6 +51,7 @@ def read_picture(
     focal_px: float,
     most: Sequence[int],
     factors: Sequence[float],
+    highest_deg: float,
 ) -> QueryPicture:
     """Turn a picture and find its features.
 
@@ -64,6 +65,7 @@ def read_picture(
         most: Features of each copy.
         factors: Size of each copy, relative to the common focal length; the first is 1. A copy that would be larger
             than the picture is left out.
+        highest_deg: Rows that look up more steeply are left out.
     """
     copies: list[Features] = []
     pixels: list[Array] = []
@@ -77,7 +79,7 @@ def read_picture(
             size = (round(camera.width * shrink), round(camera.height * shrink))
             small = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
             small_camera = camera.scaled_to(*size)
-        tilt = tilt_to(small_camera, prior, pitch_deg, factor * focal_px)
+        tilt = tilt_to(small_camera, prior, pitch_deg, factor * focal_px, highest_deg)
         inside = tilt.inside(small_camera.width, small_camera.height)
         found = kind.extract(tilt.turn(small), count, inside)
         common = common or tilt

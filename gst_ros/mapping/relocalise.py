@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
-from gst_ros.mapping.camera import Array, CameraMount, PinholeCamera
+from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.features import FeatureKind, Matches, open_features
 from gst_ros.mapping.keyframe_arrays import pack, unpack
 from gst_ros.mapping.landmark_index import GuidedConfig, LandmarkIndex, Pair
 from gst_ros.mapping.landmarks import Depths, LandmarkConfig, View, triangulate
 from gst_ros.mapping.planar import wrap
 from gst_ros.mapping.query_picture import QueryPicture, read_picture
-from gst_ros.mapping.tilted import tilt_to
+from gst_ros.mapping.tilted import highest_deg, tilt_to
 from gst_ros.mapping.upright_pnp import Sightings, UprightConfig, UprightPose, refine_upright, search_upright
 
 _NO_MATCHES = Matches(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
@@ -46,10 +46,13 @@ class RelocaliseConfig(Settings):
     guided: GuidedConfig = field(default_factory=GuidedConfig)
     search: UprightConfig = field(default_factory=lambda: UprightConfig(pixel_std=2.0))
     final: UprightConfig = field(default_factory=lambda: UprightConfig(pixel_std=1.5))
+    above_deg: float = setting(
+        12.0, "Pictures are looked at up to so much above what keyframes show.", unit="deg", low=0.0
+    )
     pitch_deg: float = setting(0.0, "Pitch of a picture of which nothing is known.", unit="deg", low=-60, high=80)
     pitch_std_deg: float = setting(0.3, "How well that is known.", unit="deg", low=0.0)
     height_std: float = setting(0.01, "The same of its height, relative to the map's camera.", low=0.0)
-    least_confidence: float = setting(0.8, "Poses less sure than this are given as lost.", low=0.0, high=1.0)
+    least_confidence: float = setting(0.7, "Poses less sure than this are given as lost.", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,21 @@ class Relocaliser:
         self._index: LandmarkIndex | None = None
 
     def add(self, image: NDArray[np.uint8], pose: Array, stamp_ns: int) -> None:
-        """Take a keyframe in: H x W x 3 (RGB) or H x W, its pose (3,) in ``map`` and its time."""
+        """Take a keyframe in.
+
+        Args:
+            image: H x W x 3 (RGB) or H x W, of the camera's size.
+            pose: (3,): x_m, y_m, yaw_rad of ``base`` in ``map``.
+            stamp_ns: Its time.
+
+        Raises:
+            MapError: The picture has another size.
+        """
+        if image.shape[:2] != (self.camera.height, self.camera.width):
+            raise MapError(
+                f"a keyframe has {image.shape[1]} x {image.shape[0]} pixels, the camera"
+                f" {self.camera.width} x {self.camera.height}"
+            )
         features = self.kind.extract(self._tilt.turn(image), self.config.keyframe_features, self._inside)
         self.views.append(View(features, self._tilt.camera, self._tilt.mount, np.asarray(pose, np.float64)))
         self.stamps_ns.append(stamp_ns)
@@ -303,6 +320,7 @@ class Relocaliser:
             self.camera.fx,
             config.query_features[: len(factors)],
             factors,
+            highest_deg(self.camera, self.mount) + config.above_deg,
         )
 
 

@@ -39,7 +39,7 @@ class XFeatFeatures:
     name = "xfeat"
     dimensions = 64
     likeness = 0.75
-    scales = (1.0, 0.5)
+    scales: tuple[float, ...] = (1.0, 0.5)
 
     def __init__(self, detection: float = 0.05) -> None:
         folders = weights_folders()
