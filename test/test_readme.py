@@ -274,6 +274,16 @@ def packages_named(command: str, place: Path, request: pytest.FixtureRequest) ->
 
 EGL = "libegl1 libegl-mesa0 libgl1-mesa-dri libgles2 libglx-mesa0 libopengl0"
 DEMO = "--seed 14 --kinds home --area 65 --licences cc0 --per-task 2 --view-width 960 --crf 33"
+
+
+def mapped(command: str, place: Path, request: pytest.FixtureRequest) -> None:
+    """Its arguments and options are known (test_mapping_walk.py runs the commands on a real walk)."""
+    _, name, *words = shlex.split(command)
+    module = importlib.import_module(f"gst_ros.cli.{name}")
+    with module.command.make_context(name, words) as context:
+        assert not context.args
+
+
 HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "bash scripts/eval.sh": our_script,
     "bash scripts/test.sh": our_script,
@@ -295,6 +305,13 @@ HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "ros2 run gst_ros camera_player --ros-args -p path:=VIDEO -p rate:=2.0": node_run,
     "ros2 run gst_ros spatial_reasoning --ros-args -p answerer:=random": node_run,
     "ros2 service call /spatial_reasoning/get_status gst_interfaces/srv/GetMemoryStatus": service_called,
+    "gst map VIDEO --out MAP": mapped,
+    "gst locate MAP VIEW": mapped,
+    "gst scenes make --seed 1 --count 20 --kinds home --tasks position,tds_hard --out SET": sets_made,
+    "python benchmarks/mapping.py --data SET": benchmarked,
+    "python benchmarks/mapping.py --data SET --ignore-camera": benchmarked,
+    "python benchmarks/mapping.py --data SET --fault blackout": benchmarked,
+    "python benchmarks/mapping_side_by_side.py --data SET": benchmarked,
     "python benchmarks/transport.py": benchmarked,
     "python benchmarks/transport.py --frames 2000 --baseline-frames 1000": benchmarked,
     "python benchmarks/transport.py --video VIDEO": benchmarked,
@@ -344,6 +361,22 @@ def test_the_short_statistics_print_their_line_and_draw_their_figure(place: Path
     figure = xml.etree.ElementTree.parse(tmp_path / "figure.svg")
     titles = {element.text for element in figure.iter() if element.get("font-weight") == "bold"}
     assert {"objects", "ed_v, degrees", "edist_s, m", "tds_hard, letter", "position, x of 999"} <= titles
+
+
+def test_the_mapping_benchmark_counts_as_its_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    module = importlib.import_module("mapping")
+    view = {"seconds": 0.2, "located": 1.0, "error_m": 0.2, "error_deg": 3.0}
+    astray = {**view, "error_m": 1.2, "error_deg": 1.0}
+    lost = {**view, "located": 0.0, "error_m": float("inf"), "error_deg": 180.0}
+    row = {"ate_m": 0.6, "noted": False, "grid_iou": 0.9, "fps": 50.0, "final_s_per_min": 9.0, "peak_mb": 400.0}
+    row |= {"pitch_error_deg": -0.2, "focal_error": 0.01, "views": [view, view, astray, lost]}
+    row |= {"plans": [{"error_m": 0.1, "turn_deg": 1.0}, {"error_m": 0.1, "turn_deg": 90.0}]}
+    found = module.summarised([row, {**row, "ate_m": 0.1, "noted": True}])
+    assert documented_keys("mapping.py") == set(found) | {"cores", "fault", "camera_known"}
+    assert (found["ate_median_m"], found["ate_within_0_15"], found["misassembled_unreported"]) == (0.35, 1, 1)
+    assert (found["reloc_fine"], found["reloc_ok"], found["reloc_wrong"]) == (0, 0.5, 0.25)
+    assert (found["plan_ok"], found["pitch_error_deg"]) == (0.5, 0.2)
 
 
 def documented_keys(script: str) -> set[str]:
