@@ -23,6 +23,7 @@ from gst_ros.mapping.tracking import Track
 
 _LATEST_KEPT = 10  # these keyframes are never thinned out: tracking still hangs on them
 _NEAR_FLOOR_M = 0.05  # what is so low probably lies on the floor; the weights sort out what does not
+_DRIFT_M, _DRIFT_DEG = 0.08, 1.5  # what a loop may differ from tracking by, beside three standard deviations
 _SHARED_TRACKS = 15  # keyframes that share more corners need no loop
 
 
@@ -286,10 +287,30 @@ class Backend:
             if self._part(other) != self._part(index):
                 self._pending.append(loop)
                 found += self._join(loop)
-            else:
+            elif self._credible(loop):
                 self.loops.append(loop)
                 found += 1
         return found
+
+    def _credible(self, loop: Loop) -> bool:
+        """Whether tracking between two keyframes can have drifted as far as a loop says.
+
+        Floors repeat: tiles and planks match well, one period off. Tracking over the same stretch knows better.
+        """
+        first, second = sorted((self._rows[loop.first], self._rows[loop.second]))
+        between_them = [k.index for k in self.keyframes[first + 1 : second + 1]]
+        if any(index not in self._links for index in between_them):
+            return True
+        spread = np.sum([np.diag(self._links[index].covariance) for index in between_them], axis=0)
+        hops = np.diff(self.poses[first : second + 1, :2], axis=0)
+        path_m = float(np.linalg.norm(hops, axis=1).sum())
+        # A turn that is off early on moves all that follows; on average half of it.
+        std_m = float(np.sqrt(spread[0] + spread[1] + spread[2] * (path_m / 2) ** 2))
+        error = between(between(self.poses[self._rows[loop.first]], self.poses[self._rows[loop.second]]), loop.motion)
+        return bool(
+            np.hypot(error[0], error[1]) < _DRIFT_M + 3.0 * std_m
+            and abs(error[2]) < np.radians(_DRIFT_DEG) + 3.0 * float(np.sqrt(spread[2]))
+        )
 
     def _near(self, index: int) -> list[int]:
         """Earlier keyframes of the same part that look at about the same, nearest first."""

@@ -22,7 +22,7 @@ class LoopConfig(Settings):
 
     features: int = setting(500, "Features per keyframe.", low=50)
     pixel_std: float = setting(1.5, "Standard deviation of a feature's coordinate.", unit="px", above=0.0)
-    least_inliers: int = setting(20, "Fewer agreeing matches are no loop.", low=6)
+    least_inliers: int = setting(25, "Fewer agreeing matches are no loop.", low=6)
     least_share: float = setting(0.35, "A smaller share of agreeing matches is no loop.", low=0.0, high=1.0)
     least_spread_px: float = setting(60.0, "Standard deviation of the matches over the picture.", unit="px", low=0.0)
     most_std_m: float = setting(0.15, "A loop known worse than this is none.", unit="m", above=0.0)
