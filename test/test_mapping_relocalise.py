@@ -8,10 +8,11 @@ import cv2
 import numpy as np
 import pytest
 
+from gst_ros.errors import ConfigError
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.features import SiftFeatures
 from gst_ros.mapping.landmarks import View
-from gst_ros.mapping.relocalise import Located, Lost, Relocaliser
+from gst_ros.mapping.relocalise import Located, Lost, RelocaliseConfig, Relocaliser
 
 CAMERA = PinholeCamera.centred(320, 256, 168.0)
 MOUNT = CameraMount(1.5, 35.0)
@@ -120,6 +121,11 @@ def test_a_map_without_keyframes_locates_nothing() -> None:
     assert isinstance(empty.locate(np.zeros((256, 320, 3), np.uint8)), Lost)
     with pytest.raises(MapError, match="64 x 32 pixels"):
         empty.add(np.zeros((32, 64, 3), np.uint8), np.zeros(3), 0)
+
+
+def test_settings_fit_the_kind_of_features() -> None:
+    with pytest.raises(ConfigError, match="candidates"):
+        Relocaliser(CAMERA, MOUNT, RelocaliseConfig(candidates=()), SiftFeatures())
 
 
 def test_poses_that_are_corrected_take_the_landmarks_along(relocaliser: Relocaliser, sides: list[np.ndarray]) -> None:

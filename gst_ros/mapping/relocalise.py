@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
+from gst_ros.errors import ConfigError
 from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.features import FeatureKind, Matches, open_features
 from gst_ros.mapping.keyframe_arrays import pack, unpack
@@ -112,6 +113,9 @@ class Relocaliser:
         mount: Its height and tilt.
         config: Limits.
         kind: A kind of features that is ready already; the configuration's without it.
+
+    Raises:
+        ConfigError: The kind of features is not installed, or needs more numbers than the configuration has.
     """
 
     def __init__(
@@ -125,6 +129,11 @@ class Relocaliser:
         self.mount = mount
         self.config = config or RelocaliseConfig()
         self.kind = kind or open_features(self.config.features)
+        for name in ("query_features", "candidates"):
+            if len(getattr(self.config, name)) < len(self.kind.scales):
+                raise ConfigError(
+                    "a number is missing", field=name, remedy=f"{self.kind.name} needs {len(self.kind.scales)} of them"
+                )
         self.stamps_ns: list[int] = []
         self.views: list[View] = []
         self.depths: list[Depths] = []
