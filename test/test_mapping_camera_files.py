@@ -10,12 +10,16 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from mapping_rendering import rendered
 
 from gst_ros.errors import ConfigError, MediaError
+from gst_ros.mapping.calibration import CameraEstimate
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
-from gst_ros.mapping.camera_files import CameraOptions, camera_for, query_camera, rectifier
+from gst_ros.mapping.camera_files import CameraOfClip, CameraOptions, camera_for, map_frames, query_camera, rectifier
+from gst_ros.mapping.constancy import Constancy
 from gst_ros.media.calibration import Calibration
 from gst_ros.media.clip import Clip, open_clip
+from gst_ros.media.frames import Frame
 
 QUICK = {"check_planar": False}
 
@@ -119,6 +123,26 @@ def test_query_view(tmp_path: Path) -> None:
     for broken in ("wide", {"width": 640}, {**section, "fx": 0}, {**section, "cy": "x"}):
         with pytest.raises(MediaError, match="query_view"):
             query_camera(write(tmp_path, width=640, height=512, fx=3, query_view=broken), 640, 512)
+
+
+def test_frames_for_a_map_have_no_sway(tmp_path: Path) -> None:
+    camera, mount = PinholeCamera.centred(160, 128, 85.0), CameraMount(1.5, 30.0)
+    tilts = [CameraMount(1.5, 30 + 2 * math.sin(k), math.cos(k)).rotation_base_from_camera for k in range(8)]
+    for frame in rendered(camera, np.array(tilts), np.array([[0.05 * k, 0, 1.5] for k in range(8)])):
+        cv2.imwrite(str(tmp_path / f"{frame.stamp_ns:012d}.png"), frame.image_rgb)
+
+    def frames(constant: bool) -> list[Frame]:
+        told = Constancy(1.4, 0.7, 0.0, constant, ())
+        estimate = CameraEstimate(camera, mount, 0.0, told, 8, 0.3, ())
+        with open_clip(tmp_path) as clip:
+            return list(map_frames(clip, CameraOfClip(camera, mount, "", None, estimate)))
+
+    plain, steady = frames(True), frames(False)
+    with open_clip(tmp_path) as clip:
+        for own, frame in zip(plain, clip, strict=True):
+            assert own.stamp_ns == frame.stamp_ns and (own.image_rgb == frame.image_rgb).all()
+    assert [f.stamp_ns for f in steady] == [f.stamp_ns for f in plain]
+    assert any((a.image_rgb != b.image_rgb).any() for a, b in zip(plain, steady, strict=True))
 
 
 def test_distortion_is_taken_off() -> None:

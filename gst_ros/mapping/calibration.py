@@ -17,6 +17,10 @@ from gst_ros.mapping.planar_fit import FREE, PlanarFit, Prior, fit_planar, keep_
 from gst_ros.mapping.vanishing import find_vertical, line_segments
 from gst_ros.media.frames import Frame
 
+_F_BIAS = 0.002
+_TILT_BIAS_DEG = 0.08
+"""What followed points were seen to be off by beyond what they say themselves (shares of the focal length; degrees)."""
+
 
 @dataclass(frozen=True)
 class EstimateConfig(Settings):
@@ -134,7 +138,8 @@ def estimate_from_pairs(
         fit = fit_planar(matches, fit.lens, fit.motion, prior, columns=FREE, scales_px=(10.0, 3.0, None))
     camera = known or PinholeCamera.centred(width, height, fit.lens.f_px)
     f_std, *tilt_std = np.sqrt(np.diag(fit.covariance))
-    tilt, tilt_std_deg = np.degrees([fit.lens.pitch_rad, fit.lens.roll_rad]), np.degrees(tilt_std)
+    tilt = np.degrees([fit.lens.pitch_rad, fit.lens.roll_rad])
+    tilt_std_deg = np.where(np.array(prior.std[1:]) > 0, np.hypot(np.degrees(tilt_std), _TILT_BIAS_DEG), 0.0)
     upright = _constant_tilt(edges, camera, tilt) if constancy.constant else _mean_tilt(edges, camera)
     if upright is not None:
         better = np.array(prior.std[1:]) > 0
@@ -148,7 +153,7 @@ def estimate_from_pairs(
         pitch_std_deg=float(tilt_std_deg[0]),
         roll_std_deg=float(tilt_std_deg[1]),
     )
-    f_std_px = float(f_std * fit.lens.f_px)
+    f_std_px = 0.0 if known else float(math.hypot(f_std, _F_BIAS) * fit.lens.f_px)
     notes = (
         f"focal length {camera.fx:.1f} px" + (" (given)" if known else f" +- {f_std_px:.1f} px"),
         f"pitch {mount.pitch_deg:.2f} +- {mount.pitch_std_deg:.2f} deg, "

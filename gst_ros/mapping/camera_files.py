@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +16,10 @@ from gst_ros.config import Settings, setting
 from gst_ros.errors import ConfigError, MediaError
 from gst_ros.mapping.calibration import CameraEstimate, EstimateConfig, estimate_camera
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.sway import Sway, estimate_sway
 from gst_ros.media.calibration import Calibration, find_calibration, read_calibration
 from gst_ros.media.clip import Clip, open_clip
+from gst_ros.media.frames import Frame
 from gst_ros.yaml_files import parse_yaml
 
 Picture = NDArray[np.uint8]
@@ -109,6 +111,29 @@ def camera_for(clip: Clip, options: CameraOptions | None = None, config: Estimat
         rectify,
         estimate,
     )
+
+
+def map_frames(clip: Clip, known: CameraOfClip) -> Iterator[Frame]:
+    """A clip's frames as a map needs them: without distortion, and without the sway of a camera that is carried.
+
+    Where the video showed that pitch and roll are not constant, it is read a second time before, for the tilt of every
+    frame (:mod:`gst_ros.mapping.sway`).
+
+    Args:
+        clip: The clip, which is read from where it stands.
+        known: What :func:`camera_for` said of it.
+    """
+    sway: Sway | None = None
+    if known.estimate is not None and not known.estimate.constant:
+        with open_clip(clip.path, clip.start_s, clip.end_s) as again:
+            sway = estimate_sway(_rectified(again, known.rectify), known.camera, known.mount)
+    for frame in _rectified(clip, known.rectify):
+        yield frame if sway is None else sway.steady(frame, known.camera, known.mount)
+
+
+def _rectified(frames: Iterable[Frame], rectify: Callable[[Picture], Picture] | None) -> Iterator[Frame]:
+    for frame in frames:
+        yield frame if rectify is None else replace(frame, image_rgb=rectify(frame.image_rgb))
 
 
 def query_camera(file: Path, width: int, height: int) -> tuple[PinholeCamera, CameraMount] | None:

@@ -80,7 +80,8 @@ class Sway:
         turn = mount.rotation_base_from_camera.T @ own.rotation_base_from_camera
         homography = camera.matrix @ turn @ np.linalg.inv(camera.matrix)
         size = (frame.image_rgb.shape[1], frame.image_rgb.shape[0])
-        image = cv2.warpPerspective(frame.image_rgb, homography, size, flags=cv2.INTER_LINEAR)
+        # Repeated edges, since a black border would have corners that sway.
+        image = cv2.warpPerspective(frame.image_rgb, homography, size, borderMode=cv2.BORDER_REPLICATE)
         return replace(frame, image_rgb=np.asarray(image, dtype=np.uint8))
 
 
