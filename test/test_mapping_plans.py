@@ -159,3 +159,29 @@ def test_what_is_no_plan_is_refused() -> None:
     assert ranking.registrations[0] is None
     with pytest.raises(MapError):
         rank_plans(grid, [np.zeros((512, 640, 3), np.uint8)])
+
+
+def test_furniture_on_plans_is_told_from_walls_and_doors() -> None:
+    walls = np.zeros((512, 640), np.uint8)
+    cv2.rectangle(walls, (60, 80), (560, 430), 255, -1)
+    cv2.rectangle(walls, (300, 80), (304, 300), 0, -1)
+    cv2.line(walls, (304, 340), (340, 344), 0, 2)  # the leaf of a door, standing free
+    assert not read_plan(walls).furnished
+    assert read_plan(plan(3)).furnished
+
+
+def test_low_things_hardly_count_on_a_plan_of_walls() -> None:
+    walls = np.zeros((512, 640), np.uint8)
+    cv2.rectangle(walls, (60, 80), (560, 430), 255, -1)
+    cv2.rectangle(walls, (300, 80), (307, 330), 0, -1)
+    furnished = walls.copy()
+    for x, y in ((90, 100), (150, 380), (240, 100), (330, 90), (420, 200), (480, 380), (500, 120)):
+        cv2.rectangle(furnished, (x, y), (x + 45, y + 40), 0, -1)
+    grid = mapped(furnished, 20.0)
+    points = grid.point_of(np.stack(np.mgrid[0:440, 0:440], axis=-1).reshape(-1, 2))
+    columns, rows = np.clip(np.round(truth(points, 20.0)).astype(int), 0, (639, 511)).T
+    tall = (walls[rows, columns] == 0).reshape(440, 440).astype(np.float32)
+    known = OccupancyGrid(grid.cells, grid.resolution_m, grid.origin_m, tall=tall)
+    found = register_plan(known, walls)
+    assert error_m(found, known, 20.0) < 0.1
+    assert found.agreement > register_plan(grid, walls).agreement + 0.05

@@ -40,6 +40,8 @@ class GridConfig(Settings):
     obstacle_weight: float = setting(0.5, "Votes for floor that a vote for an obstacle outweighs.", above=0.0)
     least_votes: float = setting(0.2, "Votes that a cell needs to be known.", above=0.0)
     least_evidence: float = setting(0.3, "Cells with less evidence either way stay unknown.", low=0.0, high=1.0)
+    tall: float = setting(0.65, "What reaches above this height is a wall, or like one.", above=0.0)
+    tall_share: float = setting(0.25, "Share of an obstacle's votes above it that proves a wall.", above=0.0, high=1.0)
     walked_m: float = setting(0.12, "Around its path the robot's body proves the floor free.", unit="m", low=0.0)
 
 
@@ -64,6 +66,7 @@ class VoteGrid:
         self.floor: Evidence = np.zeros((rows, columns), np.float32)
         self.obstacle: Evidence = np.zeros((rows, columns), np.float32)
         self.hidden: Evidence = np.zeros((rows, columns), np.float32)
+        self._tall: Evidence = np.zeros((rows, columns), np.float32)
         self._colour: NDArray[np.float32] = np.zeros((rows, columns, 3), np.float32)
         self._seen: Evidence = np.zeros((rows, columns), np.float32)
         self._walked = np.zeros((rows, columns), bool)
@@ -151,7 +154,9 @@ class VoteGrid:
         cells[occupied], cells[free] = OCCUPIED, FREE
         sure = np.where(cells == UNKNOWN, 0, evidence).astype(np.float32)
         colour = np.clip(self._colour / np.maximum(self._seen, 1e-6)[:, :, None], 0, 255).astype(np.uint8)
-        return OccupancyGrid(cells, config.resolution_m, self._origin, sure, colour)
+        share = cv2.GaussianBlur(self._tall, (0, 0), 0.7) / np.maximum(obstacle, 1e-6)
+        tall = np.clip(share / config.tall_share, 0, 1).astype(np.float32)
+        return OccupancyGrid(cells, config.resolution_m, self._origin, sure, colour, tall)
 
     def _window(self, pose: Array, farthest: float) -> tuple[tuple[slice, slice], Array, Array]:
         """The cells within reach, and where their middles lie in ``base``."""
@@ -211,6 +216,9 @@ class VoteGrid:
         falloff[flat] = far
         vote = (np.minimum(votes, 1) * falloff.reshape(shape)).astype(np.float32)
         self.obstacle[window] += vote
+        high = weight * (height[rows[inside], columns[inside]] > config.tall * height_m)
+        share_high = np.bincount(flat, high, shape[0] * shape[1]).reshape(shape) / np.maximum(votes, 1e-9)
+        self._tall[window] += (vote * share_high).astype(np.float32)
         small = seen.colour[np.minimum(rows[inside] // 2, seen.colour.shape[0] - 1), columns[inside] // 2]
         share = weight * far
         for channel in range(3):

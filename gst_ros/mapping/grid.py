@@ -29,6 +29,8 @@ class OccupancyGrid:
         origin_m: (x, y) in ``map`` of the lower left corner of cell (0, 0).
         evidence: H x W, how sure a cell is, from -1 (occupied) over 0 (nothing known) to 1 (free); what plans are
             matched with, so that a doubtful cell counts less than one seen often.
+        tall: H x W, 0 to 1, share of an obstacle's votes that come from high up: walls, not tables. 1 where nothing is
+            known of it.
         colour: H x W x 3, mean RGB of what was seen in a cell from above; meaningless where it is unknown.
     """
 
@@ -37,6 +39,7 @@ class OccupancyGrid:
     origin_m: tuple[float, float]
     evidence: Evidence = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     colour: Image = field(default_factory=lambda: np.zeros((0, 0, 3), np.uint8))
+    tall: Evidence = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 2 or self.resolution_m <= 0:
@@ -44,6 +47,8 @@ class OccupancyGrid:
         if self.evidence.shape != self.cells.shape:
             sure = np.select([self.cells == FREE, self.cells == OCCUPIED], [1.0, -1.0], 0.0)
             object.__setattr__(self, "evidence", sure.astype(np.float32))
+        if self.tall.shape != self.cells.shape:
+            object.__setattr__(self, "tall", np.ones(self.cells.shape, np.float32))
         if self.colour.shape[:2] != self.cells.shape:
             object.__setattr__(self, "colour", np.zeros((*self.cells.shape, 3), np.uint8))
 
@@ -108,9 +113,8 @@ class OccupancyGrid:
         left, right = max(columns.min() - margin, 0), min(columns.max() + margin + 1, width)
         part = np.s_[top:bottom, left:right]
         origin = (self.origin_m[0] + left * self.resolution_m, self.origin_m[1] + top * self.resolution_m)
-        return OccupancyGrid(
-            self.cells[part].copy(), self.resolution_m, origin, self.evidence[part].copy(), self.colour[part].copy()
-        )
+        rest = (each[part].copy() for each in (self.evidence, self.colour, self.tall))
+        return OccupancyGrid(self.cells[part].copy(), self.resolution_m, origin, *rest)
 
 
 def reached(free: NDArray[np.bool_], seeds: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -26,12 +26,14 @@ class PlanImage:
     Attributes:
         kind: ``binary`` (white is free floor, black an obstacle or outside) or ``coloured`` (a render).
         free: H x W, 0 to 1: free floor; of a render, what belongs to the place.
+        furnished: Whether it shows what stands in the rooms, and not the walls alone.
         colour: H x W x 3 of a render: CIELAB colours with mean 0 and variance 1 inside the place, 0 outside it.
     """
 
     kind: str
     free: Field
     colour: Field
+    furnished: bool = True
 
     def shrunk(self, factor: int) -> PlanImage:
         """The image at a whole fraction of its size; what is left over at the right and lower edges is cut off."""
@@ -43,7 +45,8 @@ class PlanImage:
             part = field[: size[1] * factor, : size[0] * factor]
             return np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_AREA), dtype=np.float32)
 
-        return PlanImage(self.kind, small(self.free), small(self.colour) if self.colour.size else self.colour)
+        colour = small(self.colour) if self.colour.size else self.colour
+        return PlanImage(self.kind, small(self.free), colour, self.furnished)
 
     @property
     def width(self) -> int:
@@ -80,7 +83,7 @@ def read_plan(image: NDArray[np.uint8]) -> PlanImage:
         if free.all() or not free.any():
             tone = "white" if free.all() else "black"
             raise MapError(f"the plan shows nothing: it is {tone} all over", remedy="white must be free floor")
-        return PlanImage(BINARY, free.astype(np.float32), np.zeros((0, 0, 3), np.float32))
+        return PlanImage(BINARY, free.astype(np.float32), np.zeros((0, 0, 3), np.float32), _islands(free) > 0)
     inside = _inside(image)
     if not inside.any():
         raise MapError("the top-down image shows nothing but its background")
@@ -105,6 +108,16 @@ def standardised(lab: Field, weight: Field) -> Field:
     variance = (centred**2 * weight[:, :, None]).sum(axis=(0, 1)) / total
     scale = np.array([variance[0], variance[1:].sum(), variance[1:].sum()])
     return np.asarray(np.clip(centred / np.sqrt(scale + 4.0), -3, 3), dtype=np.float32)
+
+
+def _islands(free: NDArray[np.bool_]) -> int:
+    """How many black things stand free in the white: furniture, but no lines such as walls and the leaves of doors."""
+    # What is as thin as a line goes away, unless it is large.
+    thick = max(round(max(free.shape) / 100), 3)
+    solid = cv2.morphologyEx((~free).astype(np.uint8), cv2.MORPH_OPEN, np.ones((thick, thick), np.uint8))
+    padded = np.pad(solid, 1, constant_values=1)
+    count, labels = cv2.connectedComponents(padded, connectivity=8)
+    return int(count - 1 - len(np.setdiff1d(np.unique(np.concatenate([labels[0], labels[-1]])), [0])))
 
 
 def _is_render(image: NDArray[np.uint8]) -> bool:

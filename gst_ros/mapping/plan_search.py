@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 Field = NDArray[np.float32]
 
 _PEAK = 6
+LOW_WEIGHT = 0.3
+"""Weight, on a plan of walls alone, of obstacles that are not tall."""
 BORDER_M = 0.05
 """By so much the free area of a swept grid reaches too far into walls: a pixel of the sweep, a few metres away."""
 COLOUR_WEIGHT = 0.5
@@ -65,6 +67,8 @@ def weighted_fields(grid: OccupancyGrid, plan: PlanImage, occupied_weight: float
         return np.asarray(fields / max(float(weight.sum()), 1.0), dtype=np.float32)
     evidence = _peeled(grid, border_m)
     free, occupied = np.maximum(evidence, 0), np.minimum(evidence, 0)
+    if not plan.furnished:
+        occupied = occupied * (LOW_WEIGHT + (1 - LOW_WEIGHT) * grid.tall)
     fields = (1 - occupied_weight) * free / max(float(free.sum()), 1e-6)
     fields += occupied_weight * occupied / max(-float(occupied.sum()), 1e-6)
     return np.asarray(fields[:, :, None], dtype=np.float32)
