@@ -336,12 +336,12 @@ class Relocaliser:
 def confidence_of(evidence: dict[str, float]) -> float:
     """How likely a pose is right (within 1 m and 15 degrees), from what speaks for it.
 
-    A logistic function fitted to query views of generated homes, and to views of other homes. Its terms: support with
-    and without the landmarks that were looked for; the support of the best pose elsewhere, relative to this one's; how
-    widely the agreeing features lie over the picture (equal windows agree in one corner only); and how well they agree.
+    A logistic function fitted to query views of generated homes, and to views of other homes. Its terms: support before
+    landmarks were looked for; the support of the best pose elsewhere, relative to this one's; how widely the agreeing
+    features lie over the picture (equal windows agree in one corner only); and how well they agree.
     """
-    score = -8.9 + 1.1 * math.log1p(evidence["support"]) + 2.3 * math.log1p(evidence["first"])
-    score += -1.5 * min(evidence["rival"], 1.5) + 50.0 * min(evidence["spread"], 0.2) - 4.0 * evidence["rms"]
+    score = -6.9 + 4.4 * math.log1p(evidence["first"]) - 0.75 * min(evidence["rival"], 1.5)
+    score += 48.0 * min(evidence["spread"], 0.2) - 8.5 * evidence["rms"]
     return float(1 / (1 + math.exp(-min(max(score, -30.0), 30.0))))
 
 
