@@ -28,10 +28,10 @@ class RedBoxConfig(Settings):
     least_red: int = setting(125, "Least red of a pixel of the line.", low=0, high=255)
     most_other: int = setting(85, "Most green or blue of a pixel of the line.", low=0, high=255)
     least_excess: int = setting(75, "Least excess of red over green and blue.", low=0, high=255)
-    pure_red: int = setting(175, "Least median red of a line of three pixels or more.", low=0, high=255)
-    pure_other: int = setting(75, "Most median green or blue of the line.", low=0, high=255)
-    widest_line_px: int = setting(7, "Widest line.", unit="px", low=1, high=20)
-    shortest_line_px: int = setting(9, "Shortest side that counts as a line.", unit="px", low=3)
+    pure_red: int = setting(175, "Least median red of a line of four pixels or more.", low=0, high=255)
+    pure_other: int = setting(80, "Most median green or blue of the line.", low=0, high=255)
+    widest_line_px: int = setting(9, "Widest line.", unit="px", low=1, high=20)
+    shortest_line_px: int = setting(11, "Shortest side that counts as a line.", unit="px", low=3)
     smallest_px: int = setting(12, "Smallest width and height of a rectangle that is not cut off.", unit="px", low=4)
     least_cover: float = setting(0.72, "Least share of each side that must be red.", above=0.0, high=1.0)
 
@@ -286,9 +286,8 @@ def _judged(image: Image, mask: Mask, sides: _Sides, config: RedBoxConfig) -> Re
         covers.append(float(rows[full].max()))
         at_border = line.across[0] == 0 or line.across[1] == picture.shape[0] - 1
         widths.append((int(full.sum()), at_border))
-        middle = line.across[0] + int(np.argmax(rows))
-        strip = image[low : high + 1, middle] if turned else image[middle, low : high + 1]
-        colours.append(strip)
+        whole = np.swapaxes(image, 0, 1) if turned else image
+        colours.append(_reddest(whole[line.across[0] : line.across[1] + 1, low : high + 1]))
         if _ring(picture, line, low, high) > 0.5:
             return None
     free = [w for w, at_border in widths if not at_border]
@@ -296,7 +295,7 @@ def _judged(image: Image, mask: Mask, sides: _Sides, config: RedBoxConfig) -> Re
     if any(abs(w - thickness) > max(2, thickness // 2) for w in free) or thickness > config.widest_line_px:
         return None
     colour = np.median(np.concatenate(colours), axis=0)
-    if (thickness > 2 and colour[0] < config.pure_red) or max(colour[1], colour[2]) > config.pure_other:
+    if (thickness > 3 and colour[0] < config.pure_red) or max(colour[1], colour[2]) > config.pure_other:
         return None
     share = {1: 0.6, 2: 0.85}.get(len(covers), 1.0)
     return RedBox(
@@ -311,6 +310,12 @@ def _judged(image: Image, mask: Mask, sides: _Sides, config: RedBoxConfig) -> Re
         line_px=thickness,
         score=round(min(covers) * share, 3),
     )
+
+
+def _reddest(band: Image) -> Image:
+    """N x 3: of each place along a line, the colour of its reddest pixel across it (K x N x 3)."""
+    excess = band[:, :, 0].astype(np.int16) - band[:, :, 1:].max(axis=2)
+    return np.asarray(band[excess.argmax(axis=0), np.arange(band.shape[1])])
 
 
 def _ring(mask: NDArray[np.uint8], line: _Line, low: int, high: int) -> float:
