@@ -232,6 +232,10 @@ class Backend:
             if other.before == index:
                 motion = compose(step, other.motion)
                 self._links[after] = Link(link.before, motion, link.covariance + other.covariance, False)
+        loops = [_rehung(c, index, link, step) for c in self.loops]
+        # Of several between the same two the surest is enough; so there are never many more than keyframes.
+        loops.sort(key=lambda c: float(np.trace(c.covariance)))
+        self.loops = list({(c.first, c.second): c for c in reversed(loops) if c.first != c.second}.values())
         self._places.pop(index, None)
         del self._rows[index]
 
@@ -420,3 +424,25 @@ class Backend:
         bundle.on_floor = np.abs(bundle.points[:, 2]) < _NEAR_FLOOR_M
         adjust(self.rig, bundle, self.config.final_iterations)
         self.poses = bundle.poses
+
+
+def _rehung(loop: Loop, gone: int, link: Link, step: Array) -> Loop:
+    """A loop with a keyframe that is left out, given to the keyframe before it: its motion stays, its matches go.
+
+    Args:
+        loop: Any loop.
+        gone: Index of the keyframe that is left out.
+        link: From the keyframe before it.
+        step: (3,) pose of the one left out in ``base`` of the one before it.
+    """
+    if gone not in (loop.first, loop.second):
+        return loop
+    if loop.first == gone:
+        first, second, motion = link.before, loop.second, compose(step, loop.motion)
+    else:
+        first, second, motion = loop.first, link.before, compose(loop.motion, inverse(step))
+    if first > second:
+        first, second, motion = second, first, inverse(motion)
+    nothing = np.empty((0, 2))
+    covariance = loop.covariance + link.covariance
+    return Loop(first, second, motion, covariance, nothing, nothing, np.empty((0, 3)), np.empty(0, dtype=bool))
