@@ -59,8 +59,10 @@ def red(rgb: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 def drawn(plain: NDArray[np.uint8], marked: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """The red pixels that were not so before: a red chair differs a little between two encodings, a rectangle much."""
-    change = np.abs(marked.astype(np.int16) - plain.astype(np.int16)).max(axis=2)
-    return np.asarray(red(marked) & (change > LEAST_CHANGE))
+    mask = red(marked)
+    if mask.any():
+        mask[mask] = np.abs(marked[mask].astype(np.int16) - plain[mask]).max(axis=1) > LEAST_CHANGE
+    return mask
 
 
 def _red(plain: Path, marked: Path) -> Iterator[int]:
