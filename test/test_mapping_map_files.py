@@ -42,7 +42,7 @@ def small_map() -> SpatialMap:
         relocaliser.add(texture, keyframe.pose, keyframe.stamp_ns)
     relocaliser.prepare()
     cells = random.choice([-1, 0, 100], (30, 40)).astype(np.int8)
-    grid = OccupancyGrid(cells, 0.05, (-0.5, -0.7))
+    grid = OccupancyGrid(cells, 0.05, (-0.5, -0.7), tall=random.random((30, 40)).astype(np.float32))
     return SpatialMap(CAMERA, MOUNT, trajectory, keyframes, grid, relocaliser, 0, ("one frame was lost",))
 
 
@@ -55,7 +55,9 @@ def test_a_map_is_the_same_after_loading(tmp_path: Path) -> None:
     assert again.trajectory.states == place.trajectory.states
     assert [k.jpeg for k in again.keyframes] == [k.jpeg for k in place.keyframes]
     assert again.grid is not None and place.grid is not None
-    assert np.array_equal(again.grid.cells, place.grid.cells) and again.grid.origin_m == place.grid.origin_m
+    assert again.grid.origin_m == place.grid.origin_m and again.grid.resolution_m == place.grid.resolution_m
+    for name in ("cells", "evidence", "colour", "tall"):
+        assert np.array_equal(getattr(again.grid, name), getattr(place.grid, name))
     assert again.relocaliser.stamps_ns == place.relocaliser.stamps_ns
     for one, other in zip(again.relocaliser.views, place.relocaliser.views, strict=True):
         assert np.array_equal(one.features.keypoints, other.features.keypoints)
@@ -106,6 +108,10 @@ def damage(folder: Path, how: str) -> None:
         with np.load(folder / "arrays.npz") as stored:
             arrays = dict(stored)
         np.savez(folder / "arrays.npz", **{**arrays, "poses": arrays["poses"][:-1]})
+    elif how == "grid":
+        with np.load(folder / "arrays.npz") as stored:
+            arrays = dict(stored)
+        np.savez(folder / "arrays.npz", **{**arrays, "tall": arrays["tall"][1:]})
     elif how == "picture":
         (folder / "keyframes" / "000001.jpg").unlink()
     (folder / "map.json").write_text(json.dumps(values))
@@ -122,6 +128,7 @@ def damage(folder: Path, how: str) -> None:
         ("arrays", "damaged"),
         ("pickle", "damaged"),
         ("shape", "'poses' has shape"),
+        ("grid", "differ in size"),
         ("picture", "000001.jpg"),
     ],
 )

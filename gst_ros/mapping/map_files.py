@@ -34,6 +34,7 @@ FORMAT = "gst_ros map"
 VERSION = 1
 STATES = ("tracking", "weak", "lost")
 
+_GRID = ("cells", "evidence", "colour", "tall")
 _FEATURES = "features_"  # what the arrays of the relocaliser begin with
 _REMEDY = "make the map anew with 'gst map'"
 _Arrays = Mapping[str, NDArray[Any]]
@@ -136,7 +137,7 @@ def _arrays(place: SpatialMap) -> dict[str, NDArray[Any]]:
     }
     arrays |= {f"{_FEATURES}{name}": array for name, array in place.relocaliser.arrays().items()}
     if place.grid is not None:
-        arrays |= {"cells": place.grid.cells, "evidence": place.grid.evidence, "colour": place.grid.colour}
+        arrays |= {name: getattr(place.grid, name) for name in _GRID}
     return arrays
 
 
@@ -160,7 +161,10 @@ def _read(values: dict[str, Any], arrays: _Arrays, folder: Path) -> SpatialMap:
     if "grid" in values:
         x, y = (float(v) for v in values["grid"]["origin_m"])
         resolution = float(values["grid"]["resolution_m"])
-        grid = OccupancyGrid(arrays["cells"], resolution, (x, y), arrays["evidence"], arrays["colour"])
+        cells, evidence, colour, tall = (arrays[name] for name in _GRID)
+        if not cells.shape == evidence.shape == tall.shape == colour.shape[:2] or colour.ndim != 3:
+            raise ValueError("the grid's arrays differ in size")
+        grid = OccupancyGrid(cells, resolution, (x, y), evidence, colour, tall)
     relocaliser = _relocaliser(values, arrays, camera, mount)
     notes = tuple(str(note) for note in values["notes"])
     return SpatialMap(camera, mount, trajectory, keyframes, grid, relocaliser, int(values["main_part"]), notes)
