@@ -137,7 +137,7 @@ END = {
 
 
 def test_two_systems_on_one_domain_are_an_error_and_a_missing_node_is_named(tmp_path: Path) -> None:
-    file = make_set(tmp_path / "set", videos=1, questions=1, frames=60)
+    file = make_set(tmp_path / "set", videos=1, questions=1, frames=3)
     alone = [sys.executable, "-m", "gst_ros.nodes.evaluator", "--ros-args", "-p", f"questions:={file}"]
     alone += ["-p", f"output:={tmp_path / 'alone'}", "-p", "start_timeout_s:=1.0"]
     done = subprocess.run(alone, capture_output=True, text=True, timeout=60, check=False)
@@ -152,8 +152,8 @@ def test_two_systems_on_one_domain_are_an_error_and_a_missing_node_is_named(tmp_
     )
     try:
         assert other.stderr is not None and "clip0" in other.stderr.readline()
-        options = ["--questions", file, "--output", tmp_path / "run", "--set", "evaluator.start_timeout_s=8.0"]
-        options += ["--set", "evaluator.mode=realtime"]  # six seconds: on a busy machine discovery may take some
+        options = ["--questions", file, "--output", tmp_path / "run", "--set", "evaluator.start_timeout_s=4.0"]
+        options += ["--set", "evaluator.settle_s=60"]  # on a busy machine discovery may take some
         with GstRun("eval", *options) as run:
             assert run.wait() == 3
             assert "there are 2 nodes named /camera_player" in run.errors()

@@ -29,6 +29,13 @@ class EvaluationConfig(Settings):
     mode: str = setting("lockstep", "How videos are played.", choices=("lockstep", "realtime"))
     rate: float = setting(1.0, "Speed of playback in realtime mode.", unit="media s per s", above=0.0, high=1000.0)
     start_timeout_s: float = setting(60.0, "How long the other nodes may take to appear.", unit="s", above=0.0)
+    settle_s: float = setting(
+        0.5,
+        "How long the nodes must have been there, once each, before a run begins: busy machines and wireless networks "
+        "discover a second system late.",
+        unit="s",
+        low=0.0,
+    )
     service_timeout_s: float = setting(30.0, "How long a service other than answering may take.", unit="s", above=0.0)
     silence_timeout_s: float = setting(
         30.0, "A node whose status is not heard for so long is taken for dead.", unit="s", above=0.0

@@ -31,7 +31,6 @@ from gst_ros.reasoning.engine import ReasoningConfig
 
 IMAGE_TOPIC = "camera/image_raw"
 _SETTLE_S = 1.0
-_STABLE_S = 0.5
 _MOST_PLAYBACKS = 3
 
 
@@ -68,7 +67,7 @@ class RosSession:
         Raises:
             SessionError: One is missing, or there are two of one kind on this ROS domain.
         """
-        self._wait_until_complete(_STABLE_S)
+        self._wait_until_complete(self._config.settle_s)
 
     def describe(self) -> Mapping[str, Any]:
         """The memory node's effective settings, as it says itself, and the transport."""
