@@ -30,8 +30,9 @@ if [ "$(cat -- "$state/ros_source")" = installation ]; then
 else
     plugins=()
 fi
-# A test file stays in one process: its tests share what is slow to make.
-check "pytest" python -m pytest --durations=10 ${plugins[@]+"${plugins[@]}"} -n 2 --dist loadfile "$@"
+# A test file stays in one process: its tests share what is slow to make. Three processes keep two cores busy: tests of
+# nodes wait more than they compute.
+check "pytest" python -m pytest --durations=10 ${plugins[@]+"${plugins[@]}"} -n 3 --dist loadfile "$@"
 
 note "$(printf '%s; ' "${durations[@]}")total $SECONDS s"
 if [ ${#failed[@]} -gt 0 ]; then
