@@ -37,15 +37,20 @@ def check_marks(place: PlaceTruth) -> Iterator[Check]:
         shown = _numbers(place.facts[thing]["visible_frames"].get(video, []))
         if not shown:
             problems.append(f"{file.name}: the video never shows it")
-        for number, marked in enumerate(_red(place.root / f"{video}.mp4", file)):
-            frames += 1
+        best = place.facts[thing] if place.facts[thing]["best_video"] == video else None
+        count = 0
+        for number, mask in enumerate(_drawn_in(place.root / f"{video}.mp4", file)):
+            count += 1
+            marked = int(mask.sum())
             if number in shown and marked < LEAST_MARK_PX:
                 problems.append(f"{file.name}: frame {number} has no rectangle")
             elif number not in shown and marked > MOST_STRAY_PX:
                 problems.append(f"{file.name}: frame {number} is marked, but does not show it")
-        best = place.facts[thing]
-        if best["best_video"] == video:
-            problems += _box_problem(file, best["best_frame"], best["largest_box"], place.root / f"{video}.mp4")
+            if best is not None and number == best["best_frame"]:
+                problems += _box_problem(file.name, number, best["largest_box"], mask)
+        if best is not None and count <= best["best_frame"]:
+            problems.append(f"{file.name}: has no frame {best['best_frame']}")
+        frames += count
     measured = "; ".join(problems[:3]) + (f"; {len(problems) - 3} more" if len(problems) > 3 else "")
     if files or unmade:
         found = measured or f"{len(files)} videos, {frames} frames"
@@ -65,12 +70,12 @@ def drawn(plain: NDArray[np.uint8], marked: NDArray[np.uint8]) -> NDArray[np.boo
     return mask
 
 
-def _red(plain: Path, marked: Path) -> Iterator[int]:
-    """Per frame, the red pixels of the marked video that the plain one has not."""
+def _drawn_in(plain: Path, marked: Path) -> Iterator[NDArray[np.bool_]]:
+    """Per frame, where the marked video is red and the plain one is not."""
     for a, b in itertools.zip_longest(_frames(plain), _frames(marked)):
         if a is None or b is None or a.shape != b.shape:
             return  # lengths and sizes are checked elsewhere
-        yield int(drawn(a, b).sum())
+        yield drawn(a, b)
 
 
 def _frames(file: Path) -> Iterator[NDArray[np.uint8]]:
@@ -79,22 +84,19 @@ def _frames(file: Path) -> Iterator[NDArray[np.uint8]]:
             yield frame.to_ndarray(format="rgb24")
 
 
-def _box_problem(file: Path, number: int, box: list[int], plain: Path) -> list[str]:
+def _box_problem(name: str, number: int, box: list[int], mask: NDArray[np.bool_]) -> list[str]:
     """The rectangle of the best frame must enclose the target's box, and lie close to it."""
-    pair = next(itertools.islice(zip(_frames(plain), _frames(file), strict=False), number, None), None)
-    if pair is None:
-        return [f"{file.name}: has no frame {number}"]
-    rows, columns = np.nonzero(drawn(*pair))
+    rows, columns = np.nonzero(mask)
     if not len(rows):
-        return [f"{file.name}: no rectangle in the best frame {number}"]
-    height, width = pair[0].shape[:2]
+        return [f"{name}: no rectangle in the best frame {number}"]
+    height, width = mask.shape
     found = (int(columns.min()), int(rows.min()), int(columns.max()), int(rows.max()))
     limits = (width - 1, height - 1, width - 1, height - 1)
     for side, (edge, wanted, last) in enumerate(zip(found, box, limits, strict=True)):
         outwards = wanted - edge if side < 2 else edge - wanted
         at_border = wanted <= AROUND_PX if side < 2 else wanted >= last - AROUND_PX
         if not (-1 <= outwards <= AROUND_PX) and not at_border:
-            return [f"{file.name}: the rectangle {found} of frame {number} does not fit the target's box {tuple(box)}"]
+            return [f"{name}: the rectangle {found} of frame {number} does not fit the target's box {tuple(box)}"]
     return []
 
 
