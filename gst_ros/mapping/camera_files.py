@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
-from gst_ros.errors import ConfigError, MediaError
+from gst_ros.errors import MediaError
 from gst_ros.mapping.calibration import CameraEstimate, EstimateConfig, estimate_camera
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.sway import Sway, estimate_sway
-from gst_ros.media.calibration import Calibration, find_calibration, read_calibration
+from gst_ros.media.calibration import Calibration, find_calibration, read_calibration, read_document
 from gst_ros.media.clip import Clip, open_clip
 from gst_ros.media.frames import Frame
-from gst_ros.yaml_files import parse_yaml
 
 Picture = NDArray[np.uint8]
 
@@ -267,16 +265,7 @@ def _mount_values(document: Mapping[str, Any], file: Path, prefix: str = "") -> 
 
 
 def _document(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        document = json.loads(text) if file.suffix.lower() == ".json" else parse_yaml(text)
-    except ConfigError as error:
-        raise MediaError(f"cannot be read as a calibration: {error.problem}", file=file) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise MediaError(f"cannot be read as a calibration: {error}", file=file) from error
-    if not isinstance(document, Mapping):
-        raise MediaError("a calibration must be a mapping of names to values", file=file)
-    values = {str(key): value for key, value in document.items()}
+    values = read_document(file)
     inner = values.get("mount")
     return {**values, **inner} if isinstance(inner, Mapping) else values
 

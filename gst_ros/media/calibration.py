@@ -79,6 +79,28 @@ def find_calibration(clip: Path) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
+def read_document(file: Path) -> dict[str, Any]:
+    """All that a calibration file holds, names to values, not checked further.
+
+    Args:
+        file: JSON, or YAML.
+
+    Raises:
+        MediaError: It cannot be read, or is no mapping.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        document = json.loads(text) if file.suffix.lower() == ".json" else parse_yaml(text)
+    except ConfigError as error:
+        raise MediaError(f"cannot be read as a calibration: {error.problem}", file=file) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise MediaError(f"cannot be read as a calibration: {error}", file=file) from error
+    if not isinstance(document, Mapping):
+        raise MediaError("a calibration must be a mapping of names to values", file=file)
+    values = {str(key): value for key, value in document.items()}
+    return values
+
+
 def read_calibration(file: Path) -> Calibration:
     """Read intrinsics from JSON or YAML.
 
@@ -92,16 +114,7 @@ def read_calibration(file: Path) -> Calibration:
     Raises:
         MediaError: It cannot be read, a number is missing or no number, or the lens model is unknown.
     """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        document = json.loads(text) if file.suffix.lower() == ".json" else parse_yaml(text)
-    except ConfigError as error:
-        raise MediaError(f"cannot be read as a calibration: {error.problem}", file=file) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise MediaError(f"cannot be read as a calibration: {error}", file=file) from error
-    if not isinstance(document, Mapping):
-        raise MediaError("a calibration must be a mapping of names to values", file=file)
-    values = {str(key): value for key, value in document.items()}
+    values = read_document(file)
     for inner in ("camera", "intrinsics"):
         if isinstance(values.get(inner), Mapping):
             values = {**values, **values[inner]}
