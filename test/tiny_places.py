@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -179,28 +182,34 @@ def draw_from_above(place: Place, files: Any, renderer: Any) -> None:
     write_json(files.plan, {name: f.to_mapping() for name, f in frames.items()})
 
 
-_made: list[tuple[Any, list[Any], Any]] = []
-
-
 def tiny_set(factory: pytest.TempPathFactory) -> tuple[Any, list[Any], Any]:
     """The tiny place with its questions, made once for all tests of a run; they copy it before they change it.
 
+    The processes of a run (pytest-xdist) share it: the first that asks makes it, the others wait.
+
     Returns:
-        Its recording (with its renderer closed), the folders of three other places, and what came of asking.
+        Its recording (without a renderer), the folders of three other places, and what came of asking.
     """
-    if not _made:
-        _made.append(_make_tiny_set(factory))
-    return _made[0]
-
-
-def _make_tiny_set(factory: pytest.TempPathFactory) -> tuple[Any, list[Any], Any]:
     need_opengl()
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    kept = shared / "tiny_set.pickle"
+    with open(shared / "tiny_set.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            made = pickle.dumps(_make_tiny_set(shared / "tiny_set"))
+            kept.write_bytes(made)
+    recording, others, outcome = pickle.loads(kept.read_bytes())
+    return recording, others, outcome
+
+
+def _make_tiny_set(folder: Path) -> tuple[Any, list[Any], Any]:
     from gst_ros.scenes.files import PlaceFiles
     from gst_ros.scenes.questions.make import make_questions
     from gst_ros.scenes.rendering.build import build_scene_mesh
     from gst_ros.scenes.rendering.renderer import Renderer
 
-    folder = factory.mktemp("tiny")
     others = []
     for k in range(3):
         place = tiny_place(100 + k, stretch=1.0 + 0.8 * k)
@@ -212,4 +221,5 @@ def _make_tiny_set(factory: pytest.TempPathFactory) -> tuple[Any, list[Any], Any
     scene = build_scene_mesh(place)
     with Renderer(scene, place) as renderer:
         recording = record(place, folder / "set" / place.name, renderer, scene, 16.0)
-        return recording, others, make_questions(recording, others, TINY_OPTIONS, set_seed=3, number=0)
+        outcome = make_questions(recording, others, TINY_OPTIONS, set_seed=3, number=0)
+    return replace(recording, renderer=None), others, outcome
