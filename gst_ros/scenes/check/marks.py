@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import av
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,37 +30,75 @@ def check_marks(place: PlaceTruth) -> Iterator[Check]:
     unmade = sorted(path for path in used if path.startswith("marked/") and not (place.root / path).is_file())
     problems = [f"{path} missing" for path in unmade]
     frames = 0
+    marks: dict[str, list[_Marks]] = {}
     for file in files:
         video, _, thing = file.stem.partition("_")
-        if thing not in place.facts:
+        if thing in place.facts:
+            marks.setdefault(video, []).append(_Marks(file, place.facts[thing], video))
+        else:
             problems.append(f"{file.name} marks something unknown")
-            continue
-        shown = _numbers(place.facts[thing]["visible_frames"].get(video, []))
-        if not shown:
-            problems.append(f"{file.name}: the video never shows it")
-        best = place.facts[thing] if place.facts[thing]["best_video"] == video else None
-        count = 0
-        for number, mask in enumerate(_drawn_in(place.root / f"{video}.mp4", file)):
-            count += 1
-            marked = int(mask.sum())
-            if number in shown and marked < LEAST_MARK_PX:
-                problems.append(f"{file.name}: frame {number} has no rectangle")
-            elif number not in shown and marked > MOST_STRAY_PX:
-                problems.append(f"{file.name}: frame {number} is marked, but does not show it")
-            if best is not None and number == best["best_frame"]:
-                problems += _box_problem(file.name, number, best["largest_box"], mask)
-        if best is not None and count <= best["best_frame"]:
-            problems.append(f"{file.name}: has no frame {best['best_frame']}")
-        frames += count
+    for video, marked in marks.items():
+        frames += _compare(place.root / f"{video}.mp4", marked)
+        problems += [problem for each in marked for problem in each.problems()]
     measured = "; ".join(problems[:3]) + (f"; {len(problems) - 3} more" if len(problems) > 3 else "")
     if files or unmade:
         found = measured or f"{len(files)} videos, {frames} frames"
         yield Check("red rectangles", not problems, found, "where the target is visible and nowhere else", place.name)
 
 
+class _Marks:
+    """What is found in one marked video, frame by frame."""
+
+    def __init__(self, file: Path, fact: Mapping[str, Any], video: str) -> None:
+        self.file = file
+        self._shown = _numbers(fact["visible_frames"].get(video, []))
+        self._best = fact if fact["best_video"] == video else None
+        self._count = 0
+        self._problems = [] if self._shown else [f"{file.name}: the video never shows it"]
+
+    def add(self, mask: NDArray[np.bool_]) -> None:
+        """The next frame, as :func:`drawn` shows it."""
+        number, marked = self._count, int(mask.sum())
+        self._count += 1
+        if number in self._shown and marked < LEAST_MARK_PX:
+            self._problems.append(f"{self.file.name}: frame {number} has no rectangle")
+        elif number not in self._shown and marked > MOST_STRAY_PX:
+            self._problems.append(f"{self.file.name}: frame {number} is marked, but does not show it")
+        if self._best is not None and number == self._best["best_frame"]:
+            self._problems += _box_problem(self.file.name, number, self._best["largest_box"], mask)
+
+    def problems(self) -> list[str]:
+        """All that is wrong, once the video has been read."""
+        if self._best is not None and self._count <= self._best["best_frame"]:
+            return [*self._problems, f"{self.file.name}: has no frame {self._best['best_frame']}"]
+        return self._problems
+
+
+def _compare(plain: Path, marked: list[_Marks]) -> int:
+    """Read a video once, beside all its marked copies.
+
+    Returns:
+        The frames of marked videos that were looked at; a copy of another length or size ends early (lengths and
+        sizes are checked elsewhere).
+    """
+    count = 0
+    copies = [(each, _frames(each.file)) for each in marked]
+    for a in _frames(plain):
+        pairs = [(each, frames, next(frames, None)) for each, frames in copies]
+        copies = []
+        for each, frames, b in pairs:
+            if b is not None and a.shape == b.shape:
+                each.add(drawn(a, b))
+                copies.append((each, frames))
+                count += 1
+        if not copies:
+            break
+    return count
+
+
 def red(rgb: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """The pixels that are pure red, as in the official videos: R > 180, G and B < 70."""
-    return np.asarray((rgb[..., 0] > 180) & (rgb[..., 1] < 70) & (rgb[..., 2] < 70))
+    return np.asarray(cv2.inRange(rgb, (181, 0, 0), (255, 69, 69)), dtype=bool)
 
 
 def drawn(plain: NDArray[np.uint8], marked: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -68,14 +107,6 @@ def drawn(plain: NDArray[np.uint8], marked: NDArray[np.uint8]) -> NDArray[np.boo
     if mask.any():
         mask[mask] = np.abs(marked[mask].astype(np.int16) - plain[mask]).max(axis=1) > LEAST_CHANGE
     return mask
-
-
-def _drawn_in(plain: Path, marked: Path) -> Iterator[NDArray[np.bool_]]:
-    """Per frame, where the marked video is red and the plain one is not."""
-    for a, b in itertools.zip_longest(_frames(plain), _frames(marked)):
-        if a is None or b is None or a.shape != b.shape:
-            return  # lengths and sizes are checked elsewhere
-        yield drawn(a, b)
 
 
 def _frames(file: Path) -> Iterator[NDArray[np.uint8]]:
