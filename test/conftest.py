@@ -5,12 +5,17 @@ from __future__ import annotations
 import fcntl
 import os
 import random
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+# A shell starts background jobs with interrupts ignored, and processes inherit that: those under test would not stop.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
