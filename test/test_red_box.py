@@ -137,3 +137,12 @@ def test_plain_pictures_have_no_mark() -> None:
 def test_refuses_what_is_no_rgb_image() -> None:
     with pytest.raises(ValueError, match="RGB"):
         find_red_box(np.zeros((10, 10), np.uint8))
+
+
+def test_a_red_thing_behind_a_side_does_not_hide_it() -> None:
+    image = np.full((512, 640, 3), 130, np.uint8)
+    image[380:, 260:330] = (190, 40, 60)  # a rug
+    cv2.rectangle(image, (100, 50), (530, 460), (255, 0, 0), 4)
+    found = find_red_box(image)
+    assert found is not None
+    assert (found.x0, found.y0, found.x1, found.y1) == pytest.approx((98, 48, 532, 462), abs=2)

@@ -126,8 +126,8 @@ def find_red_box(image_rgb: Image, config: RedBoxConfig | None = None) -> RedBox
     if cv2.countNonZero(mask) < config.shortest_line_px:
         return None
     thin = _thin(mask, config.widest_line_px)
-    level = _lines(thin, config)
-    upright = _lines(np.asarray(cv2.transpose(thin), np.uint8), config)
+    level = _lines(thin, mask, config)
+    upright = _lines(np.asarray(cv2.transpose(thin), np.uint8), np.asarray(cv2.transpose(mask), np.uint8), config)
     if not level and not upright:
         return None
     height, width = mask.shape
@@ -174,8 +174,14 @@ def _thin(mask: Mask, widest: int) -> Mask:
     return result
 
 
-def _lines(mask: Mask, config: RedBoxConfig) -> list[_Line]:
-    """The longest straight runs along the rows of a mask."""
+def _lines(mask: Mask, red: Mask, config: RedBoxConfig) -> list[_Line]:
+    """The longest straight runs along the rows of a mask.
+
+    Args:
+        mask: Red pixels without wide areas.
+        red: All red pixels: a line that crosses a red thing goes on beyond it.
+        config: Limits.
+    """
     x, y, w, h = cv2.boundingRect(mask)
     if w < config.shortest_line_px:
         return []
@@ -195,7 +201,7 @@ def _lines(mask: Mask, config: RedBoxConfig) -> list[_Line]:
             continue
         piece = _Line((top + y, top + y + tall - 1), (left + x, left + x + wide - 1))
         for k, other in enumerate(lines):
-            if _continues(other, piece):
+            if _continues(other, piece, red):
                 lines[k] = _joined(other, piece)
                 break
         else:
@@ -204,10 +210,16 @@ def _lines(mask: Mask, config: RedBoxConfig) -> list[_Line]:
     return [line for line in (_trimmed(line, mask, config.least_cover) for line in longest) if line is not None]
 
 
-def _continues(line: _Line, piece: _Line) -> bool:
-    """Whether a piece lies in line with another, after a short gap."""
-    gap = max(line.along[0], piece.along[0]) - min(line.along[1], piece.along[1])
-    return gap <= _GAP_PX and all(abs(a - b) <= 3 for a, b in zip(line.across, piece.across, strict=True))
+def _continues(line: _Line, piece: _Line, red: Mask) -> bool:
+    """Whether a piece lies in line with another, after a short gap or one that is all red."""
+    low, high = min(line.along[1], piece.along[1]), max(line.along[0], piece.along[0])
+    if any(abs(a - b) > 3 for a, b in zip(line.across, piece.across, strict=True)):
+        return False
+    if high - low <= _GAP_PX:
+        return True
+    rows = slice(max(line.across[0], piece.across[0]), min(line.across[1], piece.across[1]) + 1)
+    between = red[rows, low + 1 : high]
+    return bool(between.size) and float((between > 0).mean()) > 0.85
 
 
 def _joined(a: _Line, b: _Line) -> _Line:
