@@ -207,6 +207,8 @@ def _solve(matrix: sp.csr_matrix, side: Array) -> Array:
 
 def _gather(values: Array, index: Index, count: int) -> Array:
     """Sum M arrays by index into ``count`` of them."""
+    if not len(values):
+        return np.zeros((count, *values.shape[1:]))
     flat = values.reshape(len(values), -1)
     sums = np.stack([np.bincount(index, flat[:, i], minlength=count) for i in range(flat.shape[1])], axis=1)
     return sums.reshape((count, *values.shape[1:]))
