@@ -108,14 +108,16 @@ def _coerce(value: Any, hint: Any, name: str) -> Any:
     origin = typing.get_origin(hint)
     if origin is typing.Union or origin is types.UnionType:
         options = typing.get_args(hint)
-        if value is None and type(None) in options:
+        inner = next(o for o in options if o is not type(None))
+        # ROS parameter files have no null: there an empty text stands for it.
+        if value is None or (value == "" and inner is not str):
             return None
-        return _coerce(value, next(o for o in options if o is not type(None)), name)
+        return _coerce(value, inner, name)
     if origin in (tuple, list):
         if isinstance(value, str) or not isinstance(value, (list, tuple)):
             raise ConfigError(f"expected a list, got {value!r}", field=name)
-        inner = typing.get_args(hint)[0]
-        return origin(_coerce(item, inner, name) for item in value)
+        of = typing.get_args(hint)[0]
+        return origin(_coerce(item, of, name) for item in value)
     if origin is dict or hint is dict:
         if not isinstance(value, Mapping):
             raise ConfigError(f"expected a mapping, got {value!r}", field=name)
