@@ -168,6 +168,15 @@ def query_camera(file: Path, width: int, height: int) -> tuple[PinholeCamera, Ca
     return camera.scaled_to(width, height), CameraMount(**given)
 
 
+def mount_told(file: Path) -> dict[str, float]:
+    """What a calibration file tells of the mount: ``height_m``, ``pitch_deg``, ``roll_deg``, ``height_std_m``, ...
+
+    Raises:
+        MediaError: It cannot be read, or a value is no number or out of range.
+    """
+    return _mount_values(_document(file), file)
+
+
 def rectifier(calibration: Calibration) -> Callable[[Picture], Picture] | None:
     """What takes a lens's distortion off frames, keeping focal length and principal point; None for an ideal lens."""
     if not any(calibration.distortion):

@@ -1,5 +1,7 @@
 """What is remembered of a clip or a camera.
 
 - ``keyframes``: thumbnails spread evenly over all that was seen, within a bound of bytes.
+- ``walks``: frames in, a map of the walk out, with the marks that were seen; ``replays``: videos of a walk that was
+  mapped before.
 - ``cuboids``, ``silhouettes``: where things are and how large, from the boxes that frame them in several pictures.
 """

@@ -1,0 +1,175 @@
+"""Videos of a walk that was mapped before, such as copies in which an object is marked: they need no other map."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from gst_ros.mapping.spatial_map import SpatialMap
+from gst_ros.media.calibration import Calibration
+from gst_ros.media.frames import Frame
+from gst_ros.media.images import decode_image
+
+Image = NDArray[np.uint8]
+
+_SIZE = (40, 32)
+_MOST_DIFFERENT = 4.0
+"""Grey levels of 255 by which three quarters of a thumbnail may differ: another encoding differs by one or two, and
+the lines of a mark cover less than a quarter."""
+_RAW_FRAMES = 32
+_MOST_FRAMES = 12_000
+"""Longer walks are not recognised again: their thumbnails would take too much."""
+_PNG = (cv2.IMWRITE_PNG_COMPRESSION, 1)
+_JPEG = (cv2.IMWRITE_JPEG_QUALITY, 95, cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444)
+_MOST_WAITING_BYTES = 250_000_000
+
+
+@dataclass(frozen=True)
+class CameraFacts:
+    """What is told of a camera before its frames are looked at.
+
+    Attributes:
+        calibration: Intrinsics and lens, or None.
+        height_m: Height above the floor, or None.
+        height_std_m: Its standard deviation.
+        pitch_deg: Downward tilt, or None.
+        roll_deg: Tilt to the right; None is level where the pitch is told.
+    """
+
+    calibration: Calibration | None = None
+    height_m: float | None = None
+    height_std_m: float = 0.0
+    pitch_deg: float | None = None
+    roll_deg: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PastWalk:
+    """A walk that was mapped.
+
+    Attributes:
+        thumbnails: One per frame.
+        stamps_ns: The frames' times.
+        facts: What had been told of the camera.
+        place: The map.
+        camera_source: Where the knowledge of the camera is from.
+        planar: Whether the camera kept its height and tilt.
+    """
+
+    thumbnails: tuple[Image, ...] = field(repr=False)
+    stamps_ns: tuple[int, ...] = field(repr=False)
+    facts: CameraFacts
+    place: SpatialMap = field(repr=False)
+    camera_source: str
+    planar: bool
+
+
+class PastWalks:
+    """The last few walks."""
+
+    def __init__(self, most: int = 2) -> None:
+        self._walks: deque[PastWalk] = deque(maxlen=most)
+
+    def add(self, walk: PastWalk, instead_of: PastWalk | None = None) -> None:
+        """Remember a walk; the oldest goes, or that which this one is a longer version of."""
+        if instead_of is not None and instead_of in self._walks:
+            self._walks.remove(instead_of)
+        self._walks.appendleft(walk)
+
+    def __iter__(self) -> Iterator[PastWalk]:
+        return iter(self._walks)
+
+
+class Replay:
+    """Follows a video as long as it shows, frame by frame, what an earlier one showed.
+
+    Args:
+        past: The walks that it may show again.
+    """
+
+    def __init__(self, past: PastWalks) -> None:
+        self._candidates = list(past)
+        self.thumbnails: list[Image] = []
+        self.stamps_ns: list[int] = []
+
+    @property
+    def too_long(self) -> bool:
+        """Whether there are more frames than are kept to recognise a walk by."""
+        return len(self.thumbnails) > _MOST_FRAMES
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it may still be an earlier walk."""
+        return bool(self._candidates)
+
+    def add(self, frame: Frame) -> None:
+        """Look at the next frame."""
+        if self.too_long:
+            return
+        number, seen = len(self.thumbnails), thumbnail(frame.image_rgb)
+        self.thumbnails.append(seen)
+        self.stamps_ns.append(frame.stamp_ns)
+        self._candidates = [walk for walk in self._candidates if _shows(walk, number, seen)]
+
+    def give_up(self) -> None:
+        """Take it for a walk of its own."""
+        self._candidates = []
+
+    def found(self, facts: CameraFacts) -> PastWalk | None:
+        """The earlier walk that the whole video showed, if its camera was told to be the same."""
+        return next(
+            (w for w in self._candidates if len(w.thumbnails) == len(self.thumbnails) and w.facts == facts), None
+        )
+
+
+def thumbnail(image_rgb: Image) -> Image:
+    """32 x 40 grey picture."""
+    small = cv2.resize(image_rgb, _SIZE, interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2GRAY))
+
+
+def _shows(walk: PastWalk, number: int, seen: Image) -> bool:
+    if number >= len(walk.thumbnails):
+        return False
+    differences = np.abs(walk.thumbnails[number].astype(np.int16) - seen.astype(np.int16))
+    return float(np.percentile(differences, 75)) <= _MOST_DIFFERENT
+
+
+class WaitingFrames:
+    """Frames that may have to be mapped later: the first as they are, more of them compressed."""
+
+    def __init__(self) -> None:
+        self._stamps_ns: list[int] = []
+        self._raw: list[Image] = []
+        self._packed: list[bytes] = []
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._stamps_ns)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more should be kept."""
+        return self._bytes > _MOST_WAITING_BYTES
+
+    def add(self, frame: Frame, *, exactly: bool) -> None:
+        """Keep a frame, compressed without loss or, which is quicker and smaller, nearly so."""
+        self._stamps_ns.append(frame.stamp_ns)
+        if len(self._raw) < _RAW_FRAMES:
+            self._raw.append(frame.image_rgb)
+            self._bytes += frame.image_rgb.nbytes
+            return
+        bgr = cv2.cvtColor(frame.image_rgb, cv2.COLOR_RGB2BGR)
+        name, settings = (".png", _PNG) if exactly else (".jpg", _JPEG)
+        self._packed.append(cv2.imencode(name, bgr, settings)[1].tobytes())
+        self._bytes += len(self._packed[-1])
+
+    def __iter__(self) -> Iterator[Frame]:
+        for k, stamp_ns in enumerate(self._stamps_ns):
+            image = self._raw[k] if k < len(self._raw) else decode_image(self._packed[k - len(self._raw)])
+            yield Frame(image, stamp_ns)
