@@ -1,7 +1,8 @@
 """The node ``camera_player``: plays a video file or a folder of images as the topics of a camera.
 
-Topics: publishes ``camera/image_raw``, ``camera/image_raw/compressed``, ``camera/camera_info``, ``~/status`` and, by
-parameter, ``/clock``; takes ``camera/ack``. Services: ``~/load``, ``~/play``, ``~/pause``, ``~/stop``, ``~/seek``.
+Topics: publishes ``camera/image_raw``, ``camera/image_raw/compressed``, ``camera/camera_info``, ``camera/mount``,
+``~/status`` and, by parameter, ``/clock``; takes ``camera/ack``.
+Services: ``~/load``, ``~/play``, ``~/pause``, ``~/stop``, ``~/seek``.
 
 Playing happens in the player's own thread, and opening a file in another, so the executor is always free.
 """
@@ -29,13 +30,13 @@ from std_srvs.srv import Trigger
 from gst_interfaces.msg import PlayerStatus as StatusMessage
 from gst_interfaces.srv import LoadClip, Seek
 from gst_ros.errors import GstError, MediaError
-from gst_ros.media.calibration import Calibration
 from gst_ros.media.clip import Clip, open_clip
 from gst_ros.media.frames import Frame
 from gst_ros.media.playback import Peers, PlaybackConfig, StampClock, State
 from gst_ros.media.player import Player, PlayerReport
+from gst_ros.memory.replays import CameraFacts
 from gst_ros.nodes.ack_intake import AckIntake
-from gst_ros.nodes.camera_settings import CameraPlayerConfig, calibration_of, check
+from gst_ros.nodes.camera_settings import CameraPlayerConfig, check, facts_of
 from gst_ros.nodes.camera_topics import CameraTopics
 from gst_ros.nodes.image_messages import ns_to_stamp
 from gst_ros.nodes.parameters import declare
@@ -218,24 +219,24 @@ class CameraPlayerNode(Node):
 
     # Clips
 
-    def _open(self, path: str, start_s: float, end_s: float | None) -> tuple[Clip, Calibration | None]:
+    def _open(self, path: str, start_s: float, end_s: float | None) -> tuple[Clip, CameraFacts]:
         clip = open_clip(path, start_s, end_s, folder_fps=self.config.folder_fps)
         try:
-            return clip, calibration_of(self.config, clip)
+            return clip, facts_of(self.config, clip)
         except BaseException:
             clip.close()
             raise
 
     def _install(
-        self, opened: tuple[Clip, Calibration | None], config: PlaybackConfig, clip_id: str, autoplay: bool
+        self, opened: tuple[Clip, CameraFacts], config: PlaybackConfig, clip_id: str, autoplay: bool
     ) -> Promise[None]:
-        clip, calibration = opened
+        clip, facts = opened
         assert self._player is not None
         self._topics.offer(lockstep=config.mode == "lockstep", window=config.window)
-        self._topics.describe(calibration, clip.width, clip.height)
+        self._topics.describe(facts, clip.width, clip.height)
         self.get_logger().info(
             f"{clip.path}: {clip.width} x {clip.height}, {config.mode}"
-            + (", uncalibrated" if calibration is None else f", fx {calibration.fx:.1f}")
+            + (", uncalibrated" if facts.calibration is None else f", fx {facts.calibration.fx:.1f}")
         )
         return self._player.load(clip, clip_id, config, autoplay=autoplay)
 

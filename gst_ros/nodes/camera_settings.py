@@ -7,9 +7,11 @@ from pathlib import Path
 
 from gst_ros.config import setting
 from gst_ros.errors import ConfigError
+from gst_ros.mapping.camera_files import mount_told
 from gst_ros.media.calibration import Calibration, find_calibration, read_calibration
 from gst_ros.media.clip import Clip
 from gst_ros.media.playback import PlaybackConfig
+from gst_ros.memory.replays import CameraFacts
 from gst_ros.nodes.camera_topics import TopicsConfig
 
 
@@ -35,6 +37,12 @@ class CameraPlayerConfig(PlaybackConfig, TopicsConfig):
     cx: float = setting(-1.0, "Principal point; negative: the middle.", unit="pixels", low=-1.0)
     cy: float = setting(-1.0, "Principal point; negative: the middle.", unit="pixels", low=-1.0)
     horizontal_fov_deg: float = setting(0.0, "Field of view of an ideal camera; 0: unknown.", low=0.0, high=179.0)
+    camera_height_m: float = setting(
+        0.0, "Height of the camera above the floor, for camera/mount; 0: from the file.", unit="m", low=0.0, high=1000.0
+    )
+    camera_pitch_deg: float | None = setting(
+        None, "Its downward tilt; not set: from the file.", unit="deg", low=-89.0, high=89.0
+    )
     distortion: tuple[float, ...] = setting((), "Coefficients of the plumb_bob lens model (k1 k2 p1 p2 k3).")
 
 
@@ -54,6 +62,23 @@ def check(config: CameraPlayerConfig) -> None:
         raise ConfigError(f"plumb_bob has 5 coefficients, got {len(config.distortion)}", field="distortion")
 
 
+def facts_of(config: CameraPlayerConfig, clip: Clip) -> CameraFacts:
+    """What is known of a clip's camera: intrinsics, height and tilt, each from parameters, else from a file.
+
+    Raises:
+        MediaError: The file cannot be used.
+    """
+    file = _file(config, clip)
+    told = {} if file is None else mount_told(file)
+    return CameraFacts(
+        calibration_of(config, clip),
+        config.camera_height_m or told.get("height_m"),
+        0.0 if config.camera_height_m else told.get("height_std_m", 0.0),
+        told.get("pitch_deg") if config.camera_pitch_deg is None else config.camera_pitch_deg,
+        told.get("roll_deg"),
+    )
+
+
 def calibration_of(config: CameraPlayerConfig, clip: Clip) -> Calibration | None:
     """Intrinsics of a clip: from parameters, else from the file of the parameter, else from beside the clip.
 
@@ -71,5 +96,9 @@ def calibration_of(config: CameraPlayerConfig, clip: Clip) -> Calibration | None
         return Calibration(width, height, config.fx, config.fy or config.fx, cx, cy, distortion=lens)
     if config.horizontal_fov_deg > 0:
         return replace(Calibration.from_horizontal_fov(width, height, config.horizontal_fov_deg), distortion=lens)
-    file = Path(config.calibration_file).expanduser() if config.calibration_file else find_calibration(clip.path)
+    file = _file(config, clip)
     return None if file is None else read_calibration(file).scaled_to(width, height)
+
+
+def _file(config: CameraPlayerConfig, clip: Clip) -> Path | None:
+    return Path(config.calibration_file).expanduser() if config.calibration_file else find_calibration(clip.path)

@@ -1,4 +1,4 @@
-"""The publishers of a camera: raw images, JPEG, camera_info and the clock, each made only for those who listen."""
+"""The publishers of a camera: raw images, JPEG, camera_info, mount and clock, each made only for those who listen."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.duration import Duration
 from rclpy.qos import (
     DurabilityPolicy,
@@ -19,8 +20,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 from gst_ros.config import Settings, setting
-from gst_ros.media.calibration import Calibration
 from gst_ros.media.frames import Frame
+from gst_ros.memory.replays import CameraFacts
+from gst_ros.nodes.camera_facts import INFO_TOPIC, MOUNT_TOPIC, mount_message
 from gst_ros.nodes.image_messages import ImageWriter, camera_info, ns_to_stamp, rgb_to_compressed
 
 try:
@@ -50,7 +52,7 @@ class TopicsConfig(Settings):
 
 
 class CameraTopics:
-    """Publishes frames on ``camera/image_raw``, its ``/compressed``, ``camera/camera_info`` and ``/clock``.
+    """Publishes ``camera/image_raw``, its ``/compressed``, ``camera/camera_info``, ``camera/mount`` and ``/clock``.
 
     A message is only made when somebody subscribes to it (or may do so later, with transient-local durability).
 
@@ -65,6 +67,7 @@ class CameraTopics:
         self.image_topic: str = node.resolve_topic_name("camera/image_raw")
         self._writer = ImageWriter(config.frame_id)
         self._info = CameraInfo()
+        self._mount = mount_message(CameraFacts())
         self._qos: QoSProfile | None = None
         self._publishers: list[Any] = []
         self._warned: set[str] = set()
@@ -93,12 +96,14 @@ class CameraTopics:
         # As in image_transport, the suffix belongs to the remapped name of the base topic.
         self._image = self._publisher(Image, "camera/image_raw")
         self._jpeg = self._publisher(CompressedImage, f"{self.image_topic}/compressed")
-        self._camera_info = self._publisher(CameraInfo, "camera/camera_info")
-        self._publishers = [self._image, self._jpeg, self._camera_info]
+        self._camera_info = self._publisher(CameraInfo, INFO_TOPIC)
+        self._camera_mount = self._publisher(PoseWithCovarianceStamped, MOUNT_TOPIC)
+        self._publishers = [self._image, self._jpeg, self._camera_info, self._camera_mount]
 
-    def describe(self, calibration: Calibration | None, width: int, height: int) -> None:
-        """Set what camera_info says from now on."""
-        self._info = camera_info(calibration, width, height, self.config.frame_id)
+    def describe(self, facts: CameraFacts, width: int, height: int) -> None:
+        """Set what camera_info and mount say from now on."""
+        self._info = camera_info(facts.calibration, width, height, self.config.frame_id)
+        self._mount = mount_message(facts)
 
     def subscribers(self) -> int:
         """How many subscriptions match with the raw or the compressed images."""
@@ -111,6 +116,9 @@ class CameraTopics:
         if self._wanted(self._camera_info):
             self._info.header.stamp = ns_to_stamp(stamp_ns)
             self._camera_info.publish(self._info)
+        if self._wanted(self._camera_mount):
+            self._mount.header.stamp = ns_to_stamp(stamp_ns)
+            self._camera_mount.publish(self._mount)
         if self._wanted(self._image):
             self._image.publish(self._writer.fill(frame.image_rgb, stamp_ns))
         if self._wanted(self._jpeg):
