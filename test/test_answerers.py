@@ -194,7 +194,7 @@ def test_scripted_without_a_file_says_so():
 def test_registry_names_the_nearest_and_refuses_unknown_options():
     with pytest.raises(ConfigError, match="did you mean 'scripted'"):
         make_answerer("script", {})
-    with pytest.raises(ConfigError, match="known: random, scripted"):
+    with pytest.raises(ConfigError, match="known: memory, random, scripted"):
         make_answerer("xyzzy", {})
     with pytest.raises(ConfigError, match="did you mean 'answerer_seed'"):
         make_answerer("random", {"answerer_sed": 1})

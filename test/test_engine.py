@@ -28,15 +28,17 @@ class Counting:
     """Answers with the number of keyframes it sees."""
 
     name = "counting"
+    needs_walk = False
 
     def answer(self, query, memory):
-        return Answer(str(len(memory)))
+        return Answer(str(len(memory.keyframes)))
 
 
 class Waiting:
     """Answers when it is let go."""
 
     name = "waiting"
+    needs_walk = False
 
     def __init__(self):
         self.began, self.go = threading.Event(), threading.Event()
@@ -44,7 +46,7 @@ class Waiting:
     def answer(self, query, memory):
         self.began.set()
         assert self.go.wait(30)
-        return Answer(str(len(memory)))
+        return Answer(str(len(memory.keyframes)))
 
 
 def memory(answerer=None, **settings) -> SpatialMemory:
@@ -168,7 +170,7 @@ def test_an_undecodable_query_image_fails_and_is_named(bad):
 def test_other_expected_errors_of_an_answerer_become_failures():
     class Looking(Counting):
         def answer(self, query, memory):
-            return Answer(str(memory.at(0, 1).stamp_ns))
+            return Answer(str(memory.keyframes.at(0, 1).stamp_ns))
 
     m = memory(Looking())
     with pytest.raises(AnswererError, match="holds none"):

@@ -290,6 +290,7 @@ HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "source .venv/bin/activate": activated,
     "gst eval --questions QUESTIONS --answerer random --output runs/first": evaluated,
     "gst eval --questions QUESTIONS --answerer random --output runs/second --no-ros": evaluated,
+    "gst eval --questions QUESTIONS --answerer memory --output runs/maps": evaluated,
     "gst eval --questions QUESTIONS --answerer scripted --answers ANSWERS.json --output runs/mine": evaluated,
     "gst score runs/first": on_a_run,
     "gst leaderboard runs/first": on_a_run,

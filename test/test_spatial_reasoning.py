@@ -454,7 +454,7 @@ def test_the_parameter_file_shows_every_parameter_with_its_default():
     document = yaml.safe_load((ROOT / "config" / "memory.yaml").read_text())
     given = document["spatial_reasoning"]["ros__parameters"]
     assert given == {
-        name: list(value) if isinstance(value, tuple) else value
+        name: "" if value is None else list(value) if isinstance(value, tuple) else value
         for name, value in SpatialReasoningConfig().to_mapping().items()
     }
 

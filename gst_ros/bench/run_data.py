@@ -43,6 +43,7 @@ class AnswerRecord:
         status: ``answered``, or ``failed`` (the answerer gave an error: not scored, asked again on resume).
         confidence: 0 to 1, or None.
         explanation: How it was found, or what failed.
+        evidence: Which step answered, and the figures behind the answer (JSON types); empty where none were given.
         seconds: Wall time of the answer.
         video: The video that had been played.
         frames_received: Frames of it that the memory took in: 16- and 64-frame runs are told apart by this.
@@ -62,6 +63,7 @@ class AnswerRecord:
     status: Literal["answered", "failed"] = "answered"
     confidence: float | None = None
     explanation: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     video: str = ""
     frames_received: int | None = None
@@ -106,13 +108,13 @@ def _check_field(name: str, value: Any) -> None:
     elif name == "value":
         point = isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
         fits, wanted = value is None or isinstance(value, str) or point or _is_number(value), "an answer's value"
-    elif name == "question":
+    elif name in ("question", "evidence"):
         fits, wanted = isinstance(value, Mapping), "a mapping"
     else:
         return
     if not fits:
         raise ValueError(f"{type(value).__name__} in place of {wanted} in field '{name}'")
-    if name == "question" and nested_too_deeply(value):
+    if name in ("question", "evidence") and nested_too_deeply(value):
         raise ValueError(f"more than {MAX_NESTING} levels in field '{name}'")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +50,7 @@ def record_answer(
     status: Literal["answered", "failed"] = "answered",
     confidence: float | None = None,
     explanation: str = "",
+    evidence: Mapping[str, Any] | None = None,
     seconds: float = 0.0,
     frames_received: int | None = None,
     prompt_sha256: str = "",
@@ -63,6 +64,7 @@ def record_answer(
         status: ``failed`` when the answerer gave an error; it is then neither read nor scored.
         confidence: 0 to 1, or None (NaN counts as None).
         explanation: How it was found, or what failed.
+        evidence: Which step answered, and the figures behind the answer (JSON types).
         seconds: Wall time of the answer.
         frames_received: Frames of the video that the memory took in.
         prompt_sha256: Fingerprint of what the answerer was shown.
@@ -86,6 +88,7 @@ def record_answer(
         status=status,
         confidence=None if confidence is None or math.isnan(confidence) else confidence,
         explanation=explanation,
+        evidence={} if evidence is None else evidence,
         seconds=seconds,
         video="" if question.video is None else str(question.video),
         frames_received=frames_received,

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from gst_ros.errors import AnswererError
-from gst_ros.evaluation.session import Playback, ProgressCallback, Reply
+from gst_ros.evaluation.session import Playback, ProgressCallback, Reply, reply_of
 from gst_ros.media.clip import open_clip
 from gst_ros.media.frames import StampDigest
+from gst_ros.memory.walks import facts_beside
 from gst_ros.reasoning.answerer import Query
 from gst_ros.reasoning.engine import ReasoningConfig, SpatialMemory
 
@@ -56,6 +57,7 @@ class LocalSession:
         """
         started = time.monotonic()
         self._memory.reset(str(video))
+        self._memory.tell_camera(facts_beside(video))
         sent = StampDigest()
         with open_clip(video) as clip:
             for frame in clip:
@@ -90,7 +92,7 @@ class LocalSession:
             answer = self._memory.answer(query)
         except AnswererError as error:
             return Reply("failed", "", None, str(error), time.monotonic() - started)
-        return Reply("answered", answer.text, answer.confidence, answer.explanation, time.monotonic() - started)
+        return reply_of(answer, time.monotonic() - started)
 
     def close(self) -> None:
         """Nothing is left open."""

@@ -248,6 +248,7 @@ def ask(
         status=reply.status,
         confidence=reply.confidence,
         explanation=reply.explanation,
+        evidence=reply.evidence,
         seconds=reply.seconds,
         frames_received=None if playback is None else playback.frames_received,
         prompt_sha256=prompt_sha256(query),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from gst_ros.reasoning.answerer import Query
+from gst_ros.reasoning.answerer import Answer, Query
 
 ProgressCallback = Callable[[float, float | None], None]
 """Called during playback with the media time reached and the clip's duration (None when unknown), in seconds."""
@@ -67,6 +67,7 @@ class Reply:
         confidence: 0 to 1, or None.
         explanation: A sentence for people.
         seconds: Wall time of the answer.
+        evidence: Which step answered, and the figures behind the answer (JSON types).
     """
 
     status: Literal["answered", "failed"]
@@ -74,6 +75,12 @@ class Reply:
     confidence: float | None
     explanation: str
     seconds: float
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+def reply_of(answer: Answer, seconds: float) -> Reply:
+    """What an answerer said, as a reply."""
+    return Reply("answered", answer.text, answer.confidence, answer.explanation, seconds, answer.details)
 
 
 class Session(Protocol):

@@ -3,7 +3,8 @@
 Nodes, each a console script of the same name:
 
 - ``camera_player``: plays a video or a folder of images (``camera_topics``, ``camera_settings``, ``ack_intake``).
-- ``spatial_reasoning``: takes frames in, answers questions (``image_intake``, ``answer_desk``, ``memory_messages``).
+- ``spatial_reasoning``: takes frames in, answers questions (``image_intake``, ``camera_facts``, ``answer_desk``,
+  ``memory_messages``, ``map_topics``).
 - ``evaluator``: drives the two through a question set (``ros_session``, ``system_watch``).
 
 Shared by them:

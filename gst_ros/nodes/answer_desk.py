@@ -15,7 +15,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.task import Future
 
 from gst_ros.errors import AnswererError
-from gst_ros.evaluation.session import Reply
+from gst_ros.evaluation.session import Reply, reply_of
 from gst_ros.reasoning.answerer import Answer, Query
 
 
@@ -119,7 +119,7 @@ class AnswerDesk:
             # Whoever asked must hear of it, and the next question must find the desk open.
             self._log_defect(f"question {ticket.query.uid}: {traceback.format_exc()}")
             return _failed(f"{type(error).__name__}: {error} (a defect: see the node's log)", ticket, started_s)
-        return Reply("answered", answer.text, answer.confidence, answer.explanation, time.monotonic() - started_s)
+        return reply_of(answer, time.monotonic() - started_s)
 
 
 def _failed(reason: str, ticket: _Ticket, started_s: float | None = None) -> Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import os
 import time
@@ -21,6 +22,7 @@ from std_srvs.srv import Trigger
 
 from gst_interfaces.msg import MemoryStatus, PlayerStatus
 from gst_interfaces.srv import AnswerQuestion, GetMemoryStatus, LoadClip, ResetMemory
+from gst_ros.bench.jsonfiles import nested_too_deeply
 from gst_ros.deployment import CAMERA_PLAYER, SPATIAL_REASONING
 from gst_ros.errors import MediaError, SessionError
 from gst_ros.evaluation.plan import EvaluationConfig
@@ -174,6 +176,7 @@ class RosSession:
             text=response.answer if answered else "",
             confidence=None if math.isnan(response.confidence) else response.confidence,
             explanation=response.explanation,
+            evidence=_evidence(response.evidence),
             seconds=response.seconds or time.monotonic() - started,
         )
 
@@ -273,6 +276,15 @@ class RosSession:
 
 def _media_error(message: str, video: Path) -> MediaError:
     return MediaError(message.removeprefix(f"{video}: "), file=video)
+
+
+def _evidence(text: str) -> dict[str, Any]:
+    """What a node says of its answer; one that says something else than it should has its answer taken all the same."""
+    try:
+        evidence = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {"unreadable": text[:200]}
+    return evidence if isinstance(evidence, dict) and not nested_too_deeply(evidence) else {"unreadable": text[:200]}
 
 
 def _stamp_ns(stamp: Any) -> int:

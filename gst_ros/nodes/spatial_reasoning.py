@@ -1,7 +1,8 @@
 """The node ``spatial_reasoning``: frames in through a topic, answers out through services.
 
 Topics: takes ``camera/image_raw`` (or its ``/compressed``); publishes ``camera/ack``, ``~/status`` and
-``/diagnostics``. Services: ``~/answer_question``, ``~/reset``, ``~/get_status``.
+``/diagnostics``. With an answerer that maps the walk it also takes ``camera/camera_info`` and ``camera/mount``, and
+publishes ``map`` and ``path``. Services: ``~/answer_question``, ``~/reset``, ``~/get_status``.
 
 A lifecycle node that configures and activates itself unless ``autostart`` is false. One executor thread does all
 the intake, timers and services; answers come from a thread of their own and their service calls wait for them as
@@ -10,6 +11,7 @@ coroutines, so that a slow answerer delays nothing.
 
 from __future__ import annotations
 
+import json
 import math
 import traceback
 from dataclasses import dataclass, replace
@@ -27,8 +29,10 @@ from gst_ros.config import setting
 from gst_ros.errors import GstError, MediaError
 from gst_ros.evaluation.session import Reply
 from gst_ros.nodes.answer_desk import AnswerDesk
+from gst_ros.nodes.camera_facts import CameraFactsIntake
 from gst_ros.nodes.image_intake import ImageIntake, IntakeConfig
 from gst_ros.nodes.image_messages import compressed_to_rgb, image_to_rgb, stamp_to_ns
+from gst_ros.nodes.map_topics import MapTopics
 from gst_ros.nodes.memory_messages import diagnostics_message, status_message
 from gst_ros.nodes.parameters import declare
 from gst_ros.nodes.process import run_node
@@ -63,6 +67,8 @@ class SpatialReasoningNode(LifecycleNode):
     # Of the class, because rclpy also destroys a node whose making has failed.
     _desk: AnswerDesk | None = None
     _intake: ImageIntake | None = None
+    _camera: CameraFactsIntake | None = None
+    _maps: MapTopics | None = None
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NODE_NAME, **kwargs)
@@ -106,6 +112,8 @@ class SpatialReasoningNode(LifecycleNode):
             log_defect=lambda text: logger.error(text),
             on_unanswered=self._memory.count_unanswered,
         )
+        if self._memory.needs_walk:
+            self._camera = CameraFactsIntake(self, self._memory.tell_camera)
         self._intake = ImageIntake(self, self.config, self._take_in(), self._memory.count_dropped)
         self._publish_ack()
         self.get_logger().info(
@@ -153,6 +161,7 @@ class SpatialReasoningNode(LifecycleNode):
         self._diagnostics_publisher = self._own(
             self.create_publisher(DiagnosticArray, "/diagnostics", 10), self.destroy_publisher
         )
+        self._maps = MapTopics(self) if self._memory.needs_walk else None
         # A question stays "in execution" until its answer is there, so it must not hold up its group.
         group = ReentrantCallbackGroup()
         for kind, name, callback, group_or_none in (
@@ -177,6 +186,9 @@ class SpatialReasoningNode(LifecycleNode):
         if self._intake is not None:
             self._intake.close()
             self._intake = None
+        if self._camera is not None:
+            self._camera.close()
+            self._camera = None
         if self._desk is not None:
             self._desk.close()
             self._desk = None
@@ -185,6 +197,9 @@ class SpatialReasoningNode(LifecycleNode):
         for destroy, entity in self._entities:
             destroy(entity)
         self._entities.clear()
+        if self._maps is not None:
+            self._maps.close()
+            self._maps = None
         self._memory = None
 
     # Frames
@@ -203,6 +218,8 @@ class SpatialReasoningNode(LifecycleNode):
                 self._on_undecodable(error)
                 return
             if taken:
+                if self._camera is not None:
+                    self._camera.frame(stamp_ns)
                 self._ack.stamp = message.header.stamp
                 self._ack.frames += 1
                 if self._intake is not None and self._intake.troubles:
@@ -250,10 +267,12 @@ class SpatialReasoningNode(LifecycleNode):
             )
         else:
             reply = await self._desk.submit(query, self.executor)
+            self._show_map()
         response.status = response.ANSWERED if reply.status == "answered" else response.FAILED
         response.answer = reply.text
         response.confidence = math.nan if reply.confidence is None else float(reply.confidence)
         response.explanation = reply.explanation
+        response.evidence = json.dumps(reply.evidence)
         response.seconds = reply.seconds
         return response
 
@@ -267,6 +286,8 @@ class SpatialReasoningNode(LifecycleNode):
             stale = self._intake.drain()
             for kind in ("image", "jump", "lost"):
                 self._intake.settle(kind)
+        if self._camera is not None:
+            self._camera.reset()
         self._memory.reset(request.clip_id)
         self._undecodable = 0
         self._ack = FrameAck(clip_id=request.clip_id)
@@ -288,6 +309,11 @@ class SpatialReasoningNode(LifecycleNode):
         if self._intake is not None:
             self._intake.look()
         self._publish_status()
+        self._show_map()
+
+    def _show_map(self) -> None:
+        if self._maps is not None and self._memory is not None:
+            self._maps.show(self._memory.newest_walk)
 
     def _publish_status(self) -> None:
         state, now = self._state(), self.get_clock().now().to_msg()

@@ -3,6 +3,7 @@
 - ``engine``: the memory and its answerer behind one door (observe, answer, reset, status).
 - ``answerer``: what every answerer takes and gives.
 - ``random_guess``, ``scripted``: one module per way of answering.
+- ``memory_answers``: answers from the map of the walk; ``scene``: what was found out about one walk.
 - ``registry``: answerers by name.
 - ``paths``, ``drawn_paths``, ``path_places``: paths drawn on plans, and which of them was walked.
 """

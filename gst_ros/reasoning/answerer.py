@@ -6,12 +6,14 @@ images, exactly as the question has them) and the memory; never a question's tru
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gst_ros.memory.keyframes import KeyframeStore
+
 if TYPE_CHECKING:
-    from gst_ros.memory.keyframes import KeyframeStore
+    from gst_ros.memory.walks import Walk
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,33 @@ class Answer:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Recall:
+    """What the memory holds when a question is asked.
+
+    Attributes:
+        keyframes: Pictures of the whole clip.
+        walk: Gives the map of the walk and the marks seen on it; it is made at the first call after a new frame, which
+            takes seconds, and it raises MapError where there is nothing to make it of. Only for answerers that say
+            :attr:`Answerer.needs_walk`.
+    """
+
+    keyframes: KeyframeStore
+    walk: Callable[[], Walk]
+
+
 class Answerer(Protocol):
-    """One way of answering. Implementations must be usable from one worker thread at a time."""
+    """One way of answering. Implementations must be usable from one worker thread at a time.
+
+    Attributes:
+        name: Its key among the answerers.
+        needs_walk: Whether walks must be mapped for it.
+    """
 
     name: str
+    needs_walk: bool
 
-    def answer(self, query: Query, memory: KeyframeStore) -> Answer:
+    def answer(self, query: Query, memory: Recall) -> Answer:
         """Answer one question.
 
         Raises:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,21 @@ from numpy.typing import NDArray
 from gst_ros.bench.tasks import find_task
 from gst_ros.config import setting
 from gst_ros.errors import AnswererError, GstError, MediaError
+from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.features import FeatureKind, open_features
 from gst_ros.media.frames import Frame, StampDigest
 from gst_ros.media.images import decode_image
 from gst_ros.memory.keyframes import KeyframeConfig, KeyframeStore
-from gst_ros.reasoning.answerer import Answer, Answerer, Query
-from gst_ros.reasoning.random_guess import RandomConfig
+from gst_ros.memory.replays import CameraFacts, PastWalks
+from gst_ros.memory.walks import Walk, WalkConfig, WalkRecorder
+from gst_ros.reasoning.answerer import Answer, Answerer, Query, Recall
+from gst_ros.reasoning.memory_answers import MemoryAnswererConfig
 from gst_ros.reasoning.registry import ANSWERERS, make_answerer, option_names
 from gst_ros.reasoning.scripted import ScriptedConfig
 
 
 @dataclass(frozen=True)
-class ReasoningConfig(ScriptedConfig, RandomConfig, KeyframeConfig):
+class ReasoningConfig(ScriptedConfig, MemoryAnswererConfig, KeyframeConfig, WalkConfig):
     """What is remembered, which answerer answers, and the settings of every answerer; all names are flat."""
 
     answerer: str = setting("random", f"Which answerer answers: {', '.join(ANSWERERS)}.")
@@ -93,15 +98,31 @@ class SpatialMemory:
         self.config = config
         self._answerer = answerer or make_answerer(config.answerer, config.answerer_options())
         self._memory_lock = threading.Lock()
+        self._walk_lock = threading.Lock()
+        self._features: FeatureKind | None = None
+        self._usual_cameras: dict[tuple[int, int], tuple[PinholeCamera, CameraMount]] = {}
         self._answer_lock = threading.Lock()
         self._answered = self._failed = self._pending = 0
+        self._past_walks = PastWalks()
         self._playback = 0
+        self._newest_walk: Walk | None = None
         self._clear("")
 
     @property
     def answerer_name(self) -> str:
         """Name of the answerer in use."""
         return self._answerer.name
+
+    @property
+    def needs_walk(self) -> bool:
+        """Whether walks are mapped, so that it helps to tell of the camera."""
+        return self._answerer.needs_walk
+
+    @property
+    def newest_walk(self) -> Walk | None:
+        """The map that was made last of this playback; None before one was made."""
+        with self._memory_lock:
+            return self._newest_walk
 
     def reset(self, clip_id: str) -> None:
         """Forget everything and begin a new playback. An answer that is under way fails."""
@@ -131,9 +152,22 @@ class SpatialMemory:
                 else:
                     self._out_of_order += 1
                 return False
-            self._keyframes.offer(stamp_ns, image_rgb)
+            recorder = self._recorder
+            image = None if recorder is None else image_rgb()
+            self._keyframes.offer(stamp_ns, image_rgb if image is None else lambda: image)
             self._digest.add(stamp_ns)
-            return True
+        if recorder is not None and image is not None:
+            with self._walk_lock:
+                recorder.add(Frame(image, stamp_ns))
+        return True
+
+    def tell_camera(self, facts: CameraFacts) -> None:
+        """Say what is known of the camera of this playback's frames; frames wait until that is enough to map them."""
+        with self._memory_lock:
+            recorder = self._recorder
+        if recorder is not None:
+            with self._walk_lock:
+                recorder.tell(facts)
 
     def count_dropped(self, frames: int) -> None:
         """Count frames that were lost on the way here."""
@@ -163,8 +197,8 @@ class SpatialMemory:
             with self._answer_lock:
                 with self._memory_lock:
                     self._refuse_if_reset(playback)
-                    snapshot = self._keyframes.copy()
-                answer = self._answerer.answer(query, snapshot)
+                    recall = Recall(self._keyframes.copy(), partial(self._walk, self._recorder))
+                answer = self._answerer.answer(query, recall)
             with self._memory_lock:
                 self._refuse_if_reset(playback)
                 self._answered += 1
@@ -205,6 +239,23 @@ class SpatialMemory:
         self._digest = StampDigest()
         self._keyframes = KeyframeStore(self.config)
         self._out_of_order = self._duplicate = self._dropped = 0
+        self._newest_walk = None
+        self._recorder = self._new_recorder() if self._answerer.needs_walk else None
+
+    def _new_recorder(self) -> WalkRecorder:
+        if self._features is None:
+            self._features = open_features(self.config.map_features)
+        return WalkRecorder(self.config, self._features, self._usual_cameras, self._past_walks)
+
+    def _walk(self, recorder: WalkRecorder | None) -> Walk:
+        if recorder is None:
+            raise MapError(f"the answerer '{self._answerer.name}' has no walks mapped")
+        with self._walk_lock:
+            walk = recorder.finish()
+        with self._memory_lock:
+            if recorder is self._recorder:
+                self._newest_walk = walk
+        return walk
 
     def _refuse_if_reset(self, playback: int) -> None:
         if self._playback != playback:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from gst_ros.bench.tasks import find_task
 from gst_ros.config import Settings, setting
 from gst_ros.errors import AnswererError, ConfigError
-from gst_ros.memory.keyframes import KeyframeStore
-from gst_ros.reasoning.answerer import Answer, Query
+from gst_ros.reasoning.answerer import Answer, Query, Recall
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 OPTIONS_DEFAULT = 4
@@ -42,11 +41,12 @@ class RandomGuess:
     """
 
     name = "random"
+    needs_walk = False
 
     def __init__(self, config: RandomConfig) -> None:
         self._config = config
 
-    def answer(self, query: Query, memory: KeyframeStore) -> Answer:
+    def answer(self, query: Query, memory: Recall) -> Answer:
         """Guess; the memory is not looked at.
 
         Raises:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from gst_ros.config import Settings, check_names
 from gst_ros.errors import ConfigError
 from gst_ros.reasoning.answerer import Answerer
+from gst_ros.reasoning.memory_answers import MemoryAnswerer, MemoryAnswererConfig
 from gst_ros.reasoning.random_guess import RandomConfig, RandomGuess
 from gst_ros.reasoning.scripted import Scripted, ScriptedConfig
 
@@ -22,6 +23,7 @@ class Entry(NamedTuple):
 
 
 ANSWERERS: dict[str, Entry] = {
+    "memory": Entry(MemoryAnswerer, MemoryAnswererConfig),
     "random": Entry(RandomGuess, RandomConfig),
     "scripted": Entry(Scripted, ScriptedConfig),
 }
@@ -50,4 +52,5 @@ def make_answerer(name: str, options: Mapping[str, Any]) -> Answerer:
 
 def option_names() -> list[str]:
     """Names of the settings of all answerers."""
-    return [field.name for entry in ANSWERERS.values() for field in dataclasses.fields(entry.settings)]
+    names = (field.name for entry in ANSWERERS.values() for field in dataclasses.fields(entry.settings))
+    return list(dict.fromkeys(names))

@@ -20,8 +20,7 @@ from typing import Any
 
 from gst_ros.config import Settings, setting
 from gst_ros.errors import AnswererError, ConfigError
-from gst_ros.memory.keyframes import KeyframeStore
-from gst_ros.reasoning.answerer import Answer, Query
+from gst_ros.reasoning.answerer import Answer, Query, Recall
 from gst_ros.yaml_files import parse_yaml
 
 ANSWER_FIELDS = ("pred", "answer")
@@ -48,6 +47,7 @@ class Scripted:
     """
 
     name = "scripted"
+    needs_walk = False
 
     def __init__(self, config: ScriptedConfig) -> None:
         if not config.answers_file:
@@ -58,7 +58,7 @@ class Scripted:
         self._file = Path(config.answers_file).expanduser()
         self._answers = read_answers(self._file)
 
-    def answer(self, query: Query, memory: KeyframeStore) -> Answer:
+    def answer(self, query: Query, memory: Recall) -> Answer:
         """Look the answer up; the memory is not looked at.
 
         Raises:
