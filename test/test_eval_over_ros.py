@@ -17,6 +17,7 @@ from ros_runs import GstRun, wait_until
 from tiny_set import make_question, make_set, make_video, presentation_times_ns, records_of, write_questions
 
 from gst_ros.cli.main import run as gst
+from gst_ros.environment import share_dir
 from gst_ros.media.frames import StampDigest
 
 pytestmark = pytest.mark.usefixtures("ros_domain")
@@ -66,6 +67,22 @@ def test_every_frame_arrives_and_the_answers_are_those_of_one_process(tmp_path: 
     assert answers_of(tmp_path / "ros") == answers_of(tmp_path / "local")
     local = {video["video"]: video["received_sha256"] for video in records_of(tmp_path / "local", "video")}
     assert {video["video"]: video["received_sha256"] for video in (film, clip)} == local
+
+
+def test_maps_and_answers_over_ros_are_those_of_one_process(tmp_path: Path) -> None:
+    """The camera is told on topics of its own, a little late; what is mapped and answered must not depend on that."""
+    (place,) = (file.parent for file in (share_dir() / "demo").glob("*/questions.json"))
+    record = next(r for r in json.loads((place / "questions.json").read_text()) if "Trajection" in r["task"])
+    (tmp_path / "questions.json").write_text(json.dumps([record]))
+    options = ["--questions", str(tmp_path / "questions.json"), "--data-root", str(place), "--answerer", "memory"]
+    options += ["--set", "spatial_reasoning.map_features=sift"]
+    with GstRun("eval", *options, "--output", tmp_path / "ros") as run:
+        assert run.wait() == 0, run.errors()
+    assert gst(["eval", "--no-ros", *options, "--output", str(tmp_path / "local")]) == 0
+    (ros,), (local,) = (records_of(tmp_path / name, "answer") for name in ("ros", "local"))
+    assert ros["pred"] == local["pred"] == record["answer"]
+    assert ros["evidence"] == local["evidence"] and ros["evidence"]["step"] == "map"
+    assert ros["confidence"] == pytest.approx(local["confidence"]) and ros["explanation"] == local["explanation"]
 
 
 def test_the_official_video_arrives_whole(tmp_path: Path, shared_dir: Path) -> None:

@@ -69,13 +69,16 @@ class Calibration:
 def find_calibration(clip: Path) -> Path | None:
     """The calibration beside a clip: ``<name>.camera.json``, ``camera.json``, or in a folder of images.
 
+    Parts and marked copies of a video lie in folders of their own beside it, so the folder above is looked into too.
+
     Args:
         clip: The video file or folder of images.
     """
     if clip.is_dir():
         places = [clip / CALIBRATION_FILE]
     else:
-        places = [clip.with_suffix(".camera.json"), clip.with_name(CALIBRATION_FILE)]
+        above = clip.absolute().parent.parent / CALIBRATION_FILE
+        places = [clip.with_suffix(".camera.json"), clip.with_name(CALIBRATION_FILE), above]
     return next((place for place in places if place.is_file()), None)
 
 
