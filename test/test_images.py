@@ -264,6 +264,7 @@ def test_calibrations_are_found_beside_the_clip(tmp_path):
     assert find_calibration(tmp_path) == tmp_path / "camera.json"
     (tmp_path / "walk.camera.json").write_text("{}")
     assert find_calibration(video) == tmp_path / "walk.camera.json"
+    assert find_calibration(tmp_path / "marked" / "walk_chair.mp4") == tmp_path / "camera.json"
 
 
 def test_fov_in_a_file(tmp_path):
