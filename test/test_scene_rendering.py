@@ -54,6 +54,19 @@ def test_texture_coordinates_that_cannot_be_meant_are_left_out(tmp_path: Path) -
     assert np.abs(mesh.uvs).max() <= 1
 
 
+def test_leaves_that_are_made_larger_stay_in_the_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gst_ros.scenes.rendering.obj.MAX_FACES", 50)
+    random = np.random.default_rng(0)
+    centres = random.uniform(0.1, 0.9, (600, 3))
+    corners = centres[:, None] + random.uniform(-0.1, 0.1, (600, 3, 3))
+    text = "".join(f"v {x:.4f} {y:.4f} {z:.4f}\n" for x, y, z in corners.reshape(-1, 3))
+    text += "".join(f"f {3 * k + 1} {3 * k + 2} {3 * k + 3}\n" for k in range(600))
+    mesh = load_obj(archive(tmp_path, text), "models/thing.obj", UPRIGHT, (0.8, 0.6, 0.9))
+    assert len(mesh.faces) < 600
+    assert (np.abs(mesh.positions[:, :2]).max(axis=0) <= np.array([0.405, 0.305]) + 1e-6).all()
+    assert mesh.positions[:, 2].min() >= -0.0051 and mesh.positions[:, 2].max() <= 0.9051
+
+
 @pytest.mark.parametrize("text", ["v 0 0\nf 1 2 3\n", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "v a b c\n", ""])
 def test_a_damaged_model_is_named(tmp_path: Path, text: str) -> None:
     with pytest.raises(SceneError, match=r"furniture\.zip:models/thing\.obj"):

@@ -11,6 +11,7 @@ import math
 import posixpath
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,8 @@ GLASS_OPACITY = 0.35
 
 MAX_FACES = 6000
 """Models are reduced to about this many triangles."""
+BEYOND_BOX_M = 0.005
+"""So far may a simplified surface lie outside its model's box."""
 FOLIAGE_FACTOR = 4.0
 """Leaves may be so many times more than that."""
 TEXTURED_FACTOR = 2.0
@@ -236,7 +239,12 @@ def _assemble(reader: _Reader, rotation: NDArray[np.float64], size_m: tuple[floa
             material = reader.materials.get(name, Material())
             budget = math.ceil(share * len(run) / 3)
             pieces.append(_piece(points, reader, run, turn, scale, material, budget))
-    return merge(pieces)
+    mesh = merge(pieces)
+    # Fewer triangles and larger leaves may reach out of the box that the catalogue, and all that is asked, goes by.
+    half = np.array(size_m) / 2
+    low, high = np.array([-half[0], -half[1], 0.0]), np.array([half[0], half[1], size_m[2]])
+    inside = np.clip(mesh.positions, low - BEYOND_BOX_M, high + BEYOND_BOX_M)
+    return replace(mesh, positions=inside.astype(np.float32))
 
 
 def _piece(
