@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from gst_ros.mapping.spatial_map import SpatialMap
 from gst_ros.media.calibration import Calibration
 from gst_ros.media.frames import Frame
-from gst_ros.media.images import decode_image
 
 Image = NDArray[np.uint8]
 
@@ -21,12 +20,8 @@ _SIZE = (40, 32)
 _MOST_DIFFERENT = 4.0
 """Grey levels of 255 by which three quarters of a thumbnail may differ: another encoding differs by one or two, and
 the lines of a mark cover less than a quarter."""
-_RAW_FRAMES = 32
 _MOST_FRAMES = 12_000
 """Longer walks are not recognised again: their thumbnails would take too much."""
-_PNG = (cv2.IMWRITE_PNG_COMPRESSION, 1)
-_JPEG = (cv2.IMWRITE_JPEG_QUALITY, 95, cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444)
-_MOST_WAITING_BYTES = 250_000_000
 
 
 @dataclass(frozen=True)
@@ -138,38 +133,3 @@ def _shows(walk: PastWalk, number: int, seen: Image) -> bool:
         return False
     differences = np.abs(walk.thumbnails[number].astype(np.int16) - seen.astype(np.int16))
     return float(np.percentile(differences, 75)) <= _MOST_DIFFERENT
-
-
-class WaitingFrames:
-    """Frames that may have to be mapped later: the first as they are, more of them compressed."""
-
-    def __init__(self) -> None:
-        self._stamps_ns: list[int] = []
-        self._raw: list[Image] = []
-        self._packed: list[bytes] = []
-        self._bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._stamps_ns)
-
-    @property
-    def full(self) -> bool:
-        """Whether no more should be kept."""
-        return self._bytes > _MOST_WAITING_BYTES
-
-    def add(self, frame: Frame, *, exactly: bool) -> None:
-        """Keep a frame, compressed without loss or, which is quicker and smaller, nearly so."""
-        self._stamps_ns.append(frame.stamp_ns)
-        if len(self._raw) < _RAW_FRAMES:
-            self._raw.append(frame.image_rgb)
-            self._bytes += frame.image_rgb.nbytes
-            return
-        bgr = cv2.cvtColor(frame.image_rgb, cv2.COLOR_RGB2BGR)
-        name, settings = (".png", _PNG) if exactly else (".jpg", _JPEG)
-        self._packed.append(cv2.imencode(name, bgr, settings)[1].tobytes())
-        self._bytes += len(self._packed[-1])
-
-    def __iter__(self) -> Iterator[Frame]:
-        for k, stamp_ns in enumerate(self._stamps_ns):
-            image = self._raw[k] if k < len(self._raw) else decode_image(self._packed[k - len(self._raw)])
-            yield Frame(image, stamp_ns)

@@ -21,7 +21,8 @@ from gst_ros.mapping.relocalise import RelocaliseConfig
 from gst_ros.mapping.spatial_map import SpatialMap
 from gst_ros.media.calibration import find_calibration, read_calibration
 from gst_ros.media.frames import Frame
-from gst_ros.memory.replays import CameraFacts, PastWalk, PastWalks, Replay, WaitingFrames
+from gst_ros.memory.replays import CameraFacts, PastWalk, PastWalks, Replay
+from gst_ros.memory.waiting import WaitingFrames
 from gst_ros.perception.red_box import find_red_box
 
 Image = NDArray[np.uint8]

@@ -22,6 +22,7 @@ from gst_ros.mapping.features import FeatureKind, open_features
 from gst_ros.media.frames import Frame, StampDigest
 from gst_ros.media.images import decode_image
 from gst_ros.memory.keyframes import KeyframeConfig, KeyframeStore
+from gst_ros.memory.online import OnlineWalk
 from gst_ros.memory.replays import CameraFacts, PastWalks
 from gst_ros.memory.walks import Walk, WalkConfig, WalkRecorder
 from gst_ros.reasoning.answerer import Answer, Answerer, Query, Recall
@@ -98,7 +99,6 @@ class SpatialMemory:
         self.config = config
         self._answerer = answerer or make_answerer(config.answerer, config.answerer_options())
         self._memory_lock = threading.Lock()
-        self._walk_lock = threading.Lock()
         self._features: FeatureKind | None = None
         self._usual_cameras: dict[tuple[int, int], tuple[PinholeCamera, CameraMount]] = {}
         self._answer_lock = threading.Lock()
@@ -156,9 +156,8 @@ class SpatialMemory:
             image = None if recorder is None else image_rgb()
             self._keyframes.offer(stamp_ns, image_rgb if image is None else lambda: image)
             self._digest.add(stamp_ns)
-        if recorder is not None and image is not None:
-            with self._walk_lock:
-                recorder.add(Frame(image, stamp_ns))
+        if recorder is not None and image is not None and not recorder.add(Frame(image, stamp_ns)):
+            self.count_dropped(1)
         return True
 
     def tell_camera(self, facts: CameraFacts) -> None:
@@ -166,8 +165,7 @@ class SpatialMemory:
         with self._memory_lock:
             recorder = self._recorder
         if recorder is not None:
-            with self._walk_lock:
-                recorder.tell(facts)
+            recorder.tell(facts)
 
     def count_dropped(self, frames: int) -> None:
         """Count frames that were lost on the way here."""
@@ -242,16 +240,15 @@ class SpatialMemory:
         self._newest_walk = None
         self._recorder = self._new_recorder() if self._answerer.needs_walk else None
 
-    def _new_recorder(self) -> WalkRecorder:
+    def _new_recorder(self) -> OnlineWalk:
         if self._features is None:
             self._features = open_features(self.config.map_features)
-        return WalkRecorder(self.config, self._features, self._usual_cameras, self._past_walks)
+        return OnlineWalk(WalkRecorder(self.config, self._features, self._usual_cameras, self._past_walks))
 
-    def _walk(self, recorder: WalkRecorder | None) -> Walk:
+    def _walk(self, recorder: OnlineWalk | None) -> Walk:
         if recorder is None:
             raise MapError(f"the answerer '{self._answerer.name}' has no walks mapped")
-        with self._walk_lock:
-            walk = recorder.finish()
+        walk = recorder.finish()
         with self._memory_lock:
             if recorder is self._recorder:
                 self._newest_walk = walk
