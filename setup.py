@@ -80,6 +80,7 @@ setup(
     install_requires=[
         "av>=10",
         "click>=8.0",
+        "jinja2>=3.0",
         "numpy>=1.21",
         "opencv-python-headless>=4.5",
         "pyyaml>=5.4",

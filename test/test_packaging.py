@@ -28,6 +28,7 @@ DISTRIBUTIONS = {"cv2": "opencv-python-headless", "yaml": "pyyaml", "PIL": "pill
 ROSDEP_KEYS = {
     "click": "python3-click",
     "cv2": "python3-opencv",
+    "jinja2": "python3-jinja2",
     "numpy": "python3-numpy",
     "rich": "python3-rich",
     "tqdm": "python3-tqdm",

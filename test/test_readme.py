@@ -32,7 +32,7 @@ from gst_ros.errors import ConfigError
 from gst_ros.media.clip import open_clip
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "benchmarks/README.md", "docs/scenes.md")
+PAGES = ("README.md", "benchmarks/README.md", "docs/scenes.md", "docs/report.md")
 LINKED = (
     *PAGES,
     "CONTRIBUTING.md",
@@ -151,6 +151,18 @@ def on_a_run(command: str, place: Path, _: pytest.FixtureRequest) -> None:
     if not folder.is_dir():
         gst(f"gst eval --questions QUESTIONS --answerer random --output {folder} --no-ros", place)
     assert "Average" in gst(command, place).stdout
+
+
+def reported(command: str, place: Path, _: pytest.FixtureRequest) -> None:
+    """Run it on a run folder made without ROS: the page has the question."""
+    folder = place / shlex.split(command)[2]
+    if not folder.is_dir():
+        gst(f"gst eval --questions QUESTIONS --answerer random --output {folder} --no-ros", place)
+    words = shlex.split(command)
+    page = place / words[words.index("--output") + 1] if "--output" in words else folder / "report.html"
+    page.unlink(missing_ok=True)
+    assert "1 questions, 1 pictures" in gst(command, place).stdout
+    assert "flat1_direction_sofa" in page.read_text(encoding="utf-8")
 
 
 def replayed(command: str, place: Path, request: pytest.FixtureRequest) -> None:
@@ -294,6 +306,8 @@ HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "gst eval --questions QUESTIONS --answerer scripted --answers ANSWERS.json --output runs/mine": evaluated,
     "gst score runs/first": on_a_run,
     "gst leaderboard runs/first": on_a_run,
+    "gst report runs/first": reported,
+    "gst report runs/first --questions QUESTIONS --output first.html": reported,
     "gst replay VIDEO": replayed,
     "gst doctor": says_what_is_there,
     "source /opt/ros/$ROS_DISTRO/setup.bash": standard_ros,

@@ -31,8 +31,10 @@ _REMEMBERED_ANSWERS = 100_000
 _DRAWN_SINGLY = 10_000
 
 __all__ = [
+    "AnswerScorer",
     "RunScore",
     "TaskScore",
+    "UnscorableError",
     "record_answer",
     "score_records",
     "score_run",
@@ -112,11 +114,11 @@ def score_records(
     unparsed: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     skips = list(skipped)
-    reader = _Reader(config)
+    reader = AnswerScorer(config)
     for record in records:
         try:
             task, score, read = reader.score(record)
-        except _UnscorableError as error:
+        except UnscorableError as error:
             skips.append(Skipped(record.uid, error.task, f"cannot be scored: {error}", field=error.field))
             continue
         if score is None:
@@ -159,8 +161,13 @@ def score_run(run: RunData, config: ScoringConfig | None = None) -> RunScore:
     return score_records(run.answers.values(), run.skipped, config)
 
 
-class _UnscorableError(Exception):
-    """One record has nothing to be scored against."""
+class UnscorableError(Exception):
+    """One record has nothing to be scored against.
+
+    Attributes:
+        task: Task key; None where the task is unknown.
+        field: The field at fault.
+    """
 
     def __init__(self, reason: str, task: str | None, field: str) -> None:
         super().__init__(reason)
@@ -168,8 +175,12 @@ class _UnscorableError(Exception):
         self.field = field
 
 
-class _Reader:
-    """Scores single records, and remembers what it has read: many answers are a letter or a round number."""
+class AnswerScorer:
+    """Scores single records, and remembers what it has read: many answers are a letter or a round number.
+
+    Args:
+        config: How to score.
+    """
 
     def __init__(self, config: ScoringConfig) -> None:
         self._config = config
@@ -182,12 +193,12 @@ class _Reader:
             Its task, its score from 0 to 1 (None for a failed question), and whether its answer could be read.
 
         Raises:
-            _UnscorableError: Its task, true answer or number of options makes no sense.
+            UnscorableError: Its task, true answer or number of options makes no sense; it is to count as skipped.
         """
         try:
             task = find_task(record.task)
         except QuestionError as error:
-            raise _UnscorableError(error.problem, None, "task") from error
+            raise UnscorableError(error.problem, None, "task") from error
         if record.status == "failed":
             return task, None, False
         options = _options(task, record)
@@ -200,7 +211,7 @@ class _Reader:
             try:
                 truth = parse_truth(task, gt, options=options)
             except QuestionError as error:
-                raise _UnscorableError(f"true answer {error.problem}", task.key, "gt") from error
+                raise UnscorableError(f"true answer {error.problem}", task.key, "gt") from error
             parsed = parse_answer(task, pred, options=options, config=self._config)
             known = (score_answer(task, parsed, truth, self._config), parsed.value is not None)
             if simple and len(self._known) < _REMEMBERED_ANSWERS:
@@ -212,13 +223,13 @@ def _options(task: Task, record: AnswerRecord) -> int:
     """How many letters the answer may choose from; the benchmark's four where the record names no images.
 
     Raises:
-        _UnscorableError: There are more images than letters.
+        UnscorableError: There are more images than letters.
     """
     images = record.question.get("images")
     if task.metric != "acc" or not isinstance(images, list) or len(images) < 2:
         return OPTIONS
     if len(images) > MAX_OPTIONS:
-        raise _UnscorableError(f"{len(images)} images, but an answer is one letter", task.key, "images")
+        raise UnscorableError(f"{len(images)} images, but an answer is one letter", task.key, "images")
     return len(images)
 
 

@@ -75,7 +75,7 @@ def run_evaluation(
                 raise
             observer.close()
             with stop.held():
-                return finish(questions, run, scoring)
+                return finish(questions, run, scoring, report=config.report)
 
 
 def read_questions(config: EvaluationConfig) -> QuestionSet:

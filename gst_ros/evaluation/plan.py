@@ -26,6 +26,7 @@ class EvaluationConfig(Settings):
     tasks: tuple[str, ...] = setting((), "Task keys or official names to ask; empty for all.")
     limit: int = setting(0, "Ask only the first so many questions; 0 for all.", low=0)
     scoring: str = setting("", "Scoring file (as config/bench.yaml); empty for the package's own.")
+    report: bool = setting(True, "Write report.html into the run folder at the end.")
     mode: str = setting("lockstep", "How videos are played.", choices=("lockstep", "realtime"))
     rate: float = setting(1.0, "Speed of playback in realtime mode.", unit="media s per s", above=0.0, high=1000.0)
     start_timeout_s: float = setting(60.0, "How long the other nodes may take to appear.", unit="s", above=0.0)

@@ -13,7 +13,7 @@ from gst_ros.bench.records import RunFolder
 from gst_ros.bench.run_score import RunScore, summary
 from gst_ros.bench.score_table import print_score_table, skip_reasons
 from gst_ros.bench.scoring import score_run
-from gst_ros.errors import QuestionError, SessionError
+from gst_ros.errors import GstError, QuestionError, SessionError
 
 
 def print_start(questions: QuestionSet, run: RunFolder) -> None:
@@ -40,8 +40,14 @@ def print_stop(reason: BaseException, questions: QuestionSet, run: RunFolder, sc
     )
 
 
-def finish(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> int:
-    """Write the summary and the official result files, print the table, and judge the run.
+def finish(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig, report: bool = True) -> int:
+    """Write the summary, the official result files and the page, print the table, and judge the run.
+
+    Args:
+        questions: What was to be asked.
+        run: The run.
+        scoring: How it is scored.
+        report: Whether to write the page, ``report.html``.
 
     Returns:
         The exit code: 0.
@@ -53,7 +59,10 @@ def finish(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> in
     score = write_summary(questions, run, scoring)
     if score.answered:
         export_official(run.data, run.path / "official", run.header.answerer["name"], overwrite=True)
+    page = write_page(questions, run) if report and score.answered else None
     print_score(score, run)
+    if page is not None:
+        print(f"to look at, question by question: {page}", flush=True)
     warn_of_damage(run)
     failed = [record for record in run.data.answers.values() if record.status == "failed"]
     if failed:
@@ -66,6 +75,28 @@ def finish(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> in
             f"none of {len(score.skipped)} questions could be asked", remedy="see the reasons above, and --data-root"
         )
     return 0
+
+
+def write_page(questions: QuestionSet, run: RunFolder) -> Path | None:
+    """Write ``report.html``; a page that cannot be written is told, and never makes a run fail.
+
+    Returns:
+        The page, or None.
+    """
+    file = run.path / "report.html"
+    try:
+        from gst_ros.report.page import write_report
+
+        write_report(run.data, file, questions=questions.path, data_root=questions.data_root)
+    except Exception as error:  # whatever is wrong with the page, the run and its answers are fine
+        why = str(error) if isinstance(error, GstError) else f"{type(error).__name__}: {error}"
+        print(
+            f"warning: the page could not be written ({why}); all else is there, and 'gst report' tries again",
+            file=sys.stderr,
+            flush=True,
+        )
+        return None
+    return file
 
 
 def write_summary(questions: QuestionSet, run: RunFolder, scoring: ScoringConfig) -> RunScore:
