@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
-from gst_ros.mapping.fusion import build_grid
+from gst_ros.mapping.fusion import build_grid, spread_out
 from gst_ros.mapping.grid import FREE, OCCUPIED, UNKNOWN, OccupancyGrid, reached
 from gst_ros.mapping.manhattan import border_points, directions_of_grid, directions_of_points
 from gst_ros.mapping.planar import transform
 from gst_ros.mapping.sweep import PlaneSweep, View, semi_global
+from gst_ros.mapping.visibility import Horizon
 
 CAMERA = PinholeCamera.centred(320, 256, 167.65)
 MOUNT = CameraMount(height_m=1.5, pitch_deg=35.0)
@@ -63,8 +64,8 @@ def photograph(pose: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def room() -> OccupancyGrid:
-    poses = [np.array([0.12 * k, 1.0 - 0.02 * k, -0.02 * k]) for k in range(8)]
-    poses += [np.array([0.1 * k, -0.9, 0.1]) for k in range(6)]
+    poses = [np.array([0.2 * k, 1.0 - 0.02 * k, -0.04 * k]) for k in range(8)]
+    poses += [np.array([0.2 * k, -0.9, 0.1]) for k in range(6)]
     return build_grid([View(pose, photograph(pose)) for pose in poses], CAMERA, MOUNT)
 
 
@@ -119,7 +120,7 @@ def test_neighbours_have_a_baseline_and_look_the_same_way() -> None:
     chosen = sweep.neighbours(steps, 4)
     assert 12 not in chosen
     assert 4 not in chosen
-    assert len(set(chosen)) == 4
+    assert len(set(chosen)) == sweep.config.neighbours
     assert all(abs(steps[k, 0] - 0.4) > 0.15 for k in chosen)
     assert {bool(steps[k, 0] > 0.4) for k in chosen} == {True, False}
 
@@ -192,3 +193,20 @@ def test_specks_are_no_border() -> None:
     points = border_points(free)
     assert len(points) == 4 * 29
     assert not ((np.abs(points - 20) < 2).all(axis=1)).any()
+
+
+def test_what_stands_up_hides_the_floor_behind_it() -> None:
+    height = np.linspace(0.2, 1.0, 40)
+    side = np.linspace(-0.3, 0.3, 40)
+    y, _ = (each.ravel() for each in np.meshgrid(side, height))
+    wall = np.column_stack([np.full(len(y), 2.0), y])
+    horizon = Horizon(wall, np.ones(len(wall), np.float32), 60.0, 5.0, 0.05, 0.5)
+    x, y = np.array([1.5, 2.5, 2.5, 1.5]), np.array([0.0, 0.0, 1.5, 1.5])
+    assert horizon.clear(x, y, 0.03).tolist() == [True, False, True, True]
+    specks = Horizon(wall[:3], np.ones(3, np.float32), 60.0, 5.0, 0.05, 0.5)
+    assert specks.clear(x, y, 0.03).all()
+
+
+def test_views_from_nearly_the_same_place_are_swept_once() -> None:
+    poses = np.array([(0.0, 0.0, 0.0), (0.05, 0.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.02, 0.0, 2 * math.pi)])
+    assert spread_out(poses, 0.4, 0.4) == [0, 2, 3]

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from gst_ros.config import Settings, setting
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.grid import FREE, OCCUPIED, UNKNOWN, Evidence, OccupancyGrid, reached
-from gst_ros.mapping.planar import transform
+from gst_ros.mapping.planar import transform, wrap
 from gst_ros.mapping.sweep import Heights, PlaneSweep, SweepConfig, View
+from gst_ros.mapping.visibility import Horizon
 
 Array = NDArray[np.float64]
 
@@ -29,20 +30,50 @@ class GridConfig(Settings):
     resolution_m: float = setting(0.05, "Side of a cell.", unit="m", low=0.01, high=0.5)
     range: float = setting(3.4, "Farthest floor that votes, as a share of the camera's height.", above=0.5)
     near: float = setting(1.0, "Range within which a vote counts fully, as a share of the camera's height.", above=0.0)
-    falloff: float = setting(3.0, "Power of the distance with which votes fall off beyond.", low=0.0)
+    falloff: float = setting(2.0, "Power of the distance with which votes fall off beyond.", low=0.0)
     slack_m: float = setting(0.03, "Floor may seem to lie this far behind where it is.", unit="m", above=0.0)
     floor_top: float = setting(0.05, "Up to this height it is floor for sure.", above=0.0)
-    obstacle_bottom: float = setting(0.11, "From this height on it is an obstacle for sure.", above=0.0)
+    obstacle_bottom: float = setting(0.14, "From this height on it is an obstacle for sure.", above=0.0)
     hiding_top: float = setting(0.33, "Up to this height a thing hides the cells just behind it.", above=0.0)
     hidden_weight: float = setting(
-        0.7, "Votes for floor that one vote for being hidden by a low thing outweighs.", low=0.0
+        0.3, "Votes for floor that one vote for being hidden by a low thing outweighs.", low=0.0
     )
-    obstacle_weight: float = setting(0.5, "Votes for floor that a vote for an obstacle outweighs.", above=0.0)
-    least_votes: float = setting(0.2, "Votes that a cell needs to be known.", above=0.0)
+    obstacle_weight: float = setting(0.3, "Votes for floor that a vote for an obstacle outweighs.", above=0.0)
+    least_votes: float = setting(0.08, "Votes that a cell needs to be known.", above=0.0)
+    blocking: float = setting(0.5, "Share of a small upright surface that hides the floor behind it.", above=0.0)
+    blocking_slack_m: float = setting(0.03, "Such a surface may seem so much nearer than it is.", unit="m", low=0.0)
+    sureness: int = setting(3, "Power of the certainty with which obstacles vote.", low=1)
     least_evidence: float = setting(0.3, "Cells with less evidence either way stay unknown.", low=0.0, high=1.0)
     tall: float = setting(0.65, "What reaches above this height is a wall, or like one.", above=0.0)
     tall_share: float = setting(0.25, "Share of an obstacle's votes above it that proves a wall.", above=0.0, high=1.0)
+    apart: float = setting(
+        0.3, "Views are swept that stand so far from all others, as a share of the camera's height ...", low=0.0
+    )
+    apart_deg: float = setting(22.0, "... or are turned so far.", unit="deg", above=0.0)
     walked_m: float = setting(0.12, "Around its path the robot's body proves the floor free.", unit="m", low=0.0)
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """N pixels that show something standing up.
+
+    Attributes:
+        camera: Of the picture.
+        rows: N.
+        columns: N.
+        points: N x 2, where, in ``base``.
+        heights: N, metres.
+        certainty: N, 0 to 1, how surely they have that height.
+        share: N, 0 (as low as floor) to 1 (an obstacle).
+    """
+
+    camera: PinholeCamera
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    points: Array
+    heights: NDArray[np.float32]
+    certainty: NDArray[np.float32]
+    share: NDArray[np.float32]
 
 
 class VoteGrid:
@@ -71,6 +102,7 @@ class VoteGrid:
         self._seen: Evidence = np.zeros((rows, columns), np.float32)
         self._walked = np.zeros((rows, columns), bool)
         self._views: dict[PinholeCamera, tuple[NDArray[np.float32], Array]] = {}
+        self._floors: dict[PinholeCamera, Array] = {}
 
     def add(self, pose: Array, seen: Heights) -> None:
         """Let one view vote: each cell at most once for floor and once for an obstacle."""
@@ -86,7 +118,12 @@ class VoteGrid:
         weight = (1 / (1 + (distance / (config.near * height_m)) ** config.falloff)).astype(np.float32)
         size = (x.shape[1], x.shape[0])
         matrix = self._cell_to_pixel(pose, window, seen.camera)
-        visible = (distance < farthest) & (x > 0.05 * height_m)
+        standing = self._standing(seen, height)
+        horizon = Horizon(
+            standing.points, standing.certainty * standing.share, standing.camera.fx, farthest,
+            config.resolution_m, config.blocking,
+        )  # fmt: skip
+        visible = (distance < farthest) & (x > 0.05 * height_m) & horizon.clear(x, y, config.blocking_slack_m)
 
         def warped(image: NDArray[np.float32]) -> NDArray[np.float32]:
             flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
@@ -99,8 +136,7 @@ class VoteGrid:
         self.hidden[window] += warped((low * seen.certainty).astype(np.float32)) * visible * weight
         self._colour[window] += warped(seen.colour.astype(np.float32)) * vote[:, :, None]
         self._seen[window] += vote
-        self._add_obstacles(pose, seen, height, window, farthest)
-        self._mark_walked(pose)
+        self._add_obstacles(pose, seen, standing, window, farthest)
 
     def _view(self, camera: PinholeCamera) -> tuple[NDArray[np.float32], Array]:
         """What is the same in all pictures of a camera.
@@ -112,7 +148,7 @@ class VoteGrid:
         if camera not in self._views:
             columns, rows = np.meshgrid(np.arange(camera.width), np.arange(camera.height))
             pixels = np.stack([columns.ravel(), rows.ravel()], axis=1).astype(np.float64)
-            points = self._mount.floor_points(pixels, camera)
+            points = self._rays(camera).reshape(len(pixels), -1)
             reach = np.nan_to_num(np.hypot(points[:, 0], points[:, 1]), nan=np.inf).astype(np.float32)
             basis = np.column_stack([np.ones(len(pixels)), pixels / (camera.width, camera.height)])
             self._views[camera] = reach.reshape(camera.height, camera.width), basis
@@ -184,22 +220,39 @@ class VoteGrid:
         floor_to_camera = np.column_stack([rotation[:, 0], rotation[:, 1], -rotation[:, 2] * self._mount.height_m])
         return np.asarray(camera.matrix @ floor_to_camera @ map_to_base @ cell_to_map)
 
-    def _add_obstacles(
-        self, pose: Array, seen: Heights, height: NDArray[np.float32], window: tuple[slice, slice], farthest: float
-    ) -> None:
+    def _standing(self, seen: Heights, height: NDArray[np.float32]) -> _Standing:
+        """What stands up, at twice the resolution of the heights: a cell shall have several pixels."""
         config, height_m = self._config, self._mount.height_m
         twice = (2 * seen.camera.width, 2 * seen.camera.height)
         camera = seen.camera.scaled_to(*twice)
         height = np.asarray(cv2.resize(height, twice, interpolation=cv2.INTER_LINEAR), dtype=np.float32)
         certainty = np.asarray(cv2.resize(seen.certainty, twice, interpolation=cv2.INTER_LINEAR), dtype=np.float32)
         top, bottom = config.floor_top * height_m, config.obstacle_bottom * height_m
-        certainty = certainty * np.clip((height - top) / (bottom - top), 0, 1)
-        rows, columns = np.nonzero(certainty > 0.1)
-        pixels = np.stack([columns, rows], axis=1).astype(np.float64)
-        points = self._mount.floor_points(pixels, camera) * (1 - height[rows, columns] / height_m)[:, None]
+        share = np.clip((height - top) / (bottom - top), 0, 1)
+        rows, columns = np.nonzero(certainty * share > 0.1)
+        heights = height[rows, columns]
+        points = self._rays(camera)[rows, columns] * (1 - heights / height_m)[:, None]
         with np.errstate(invalid="ignore"):
-            near = np.hypot(points[:, 0], points[:, 1]) < farthest
-        rows, columns, points = rows[near], columns[near], points[near]
+            near = (points**2).sum(axis=1) < (config.range * height_m) ** 2
+        rows, columns = rows[near], columns[near]
+        return _Standing(
+            camera, rows, columns, points[near], heights[near], certainty[rows, columns], share[rows, columns]
+        )
+
+    def _rays(self, camera: PinholeCamera) -> Array:
+        """Where on the floor every pixel's ray ends, h x w x 2 metres in ``base``; NaN at and above the horizon."""
+        if camera not in self._floors:
+            columns, rows = np.meshgrid(np.arange(camera.width), np.arange(camera.height))
+            pixels = np.stack([columns.ravel(), rows.ravel()], axis=1).astype(np.float64)
+            self._floors[camera] = self._mount.floor_points(pixels, camera).reshape(camera.height, camera.width, -1)
+        return self._floors[camera]
+
+    def _add_obstacles(
+        self, pose: Array, seen: Heights, standing: _Standing, window: tuple[slice, slice], farthest: float
+    ) -> None:
+        config, height_m = self._config, self._mount.height_m
+        camera, rows, columns, points = standing.camera, standing.rows, standing.columns, standing.points
+        certainty = standing.certainty**config.sureness * standing.share
         distance = np.hypot(points[:, 0], points[:, 1])
         step = config.resolution_m
         cells = np.floor((transform(pose, points) - self._origin) / step).astype(np.int64)
@@ -209,14 +262,14 @@ class VoteGrid:
         flat = cells[inside, 1] * shape[1] + cells[inside, 0]
         # A vertical surface one cell wide and ten high covers about so many pixels at this distance.
         expected = 10 * (step * camera.fx / np.maximum(distance[inside], 0.1)) ** 2
-        weight = certainty[rows[inside], columns[inside]] / np.maximum(expected, 1.0) * 4
+        weight = certainty[inside] / np.maximum(expected, 1.0) * 4
         votes = np.bincount(flat, weight, shape[0] * shape[1]).reshape(shape)
         far = 1 / (1 + (distance[inside] / (config.near * height_m)) ** config.falloff)
         falloff = np.ones(shape[0] * shape[1])
         falloff[flat] = far
         vote = (np.minimum(votes, 1) * falloff.reshape(shape)).astype(np.float32)
         self.obstacle[window] += vote
-        high = weight * (height[rows[inside], columns[inside]] > config.tall * height_m)
+        high = weight * (standing.heights[inside] > config.tall * height_m)
         share_high = np.bincount(flat, high, shape[0] * shape[1]).reshape(shape) / np.maximum(votes, 1e-9)
         self._tall[window] += (vote * share_high).astype(np.float32)
         small = seen.colour[np.minimum(rows[inside] // 2, seen.colour.shape[0] - 1), columns[inside] // 2]
@@ -226,12 +279,31 @@ class VoteGrid:
             self._colour[window][:, :, channel] += sums
         self._seen[window] += np.bincount(flat, share, shape[0] * shape[1]).reshape(shape)
 
-    def _mark_walked(self, pose: Array) -> None:
+    def mark_walked(self, pose: Array) -> None:
+        """The robot stood at this pose (3,), so the floor is free there."""
         step = self._config.resolution_m
         column, row = ((pose[i] - self._origin[i]) / step for i in (0, 1))
         radius = self._config.walked_m / step
         mask = self._walked.view(np.uint8)
         cv2.circle(mask, (int(column), int(row)), int(radius), 1, -1)
+
+
+def spread_out(poses: Array, distance_m: float, turn_rad: float) -> list[int]:
+    """Those views that do not show what another one shows from nearly the same place.
+
+    Args:
+        poses: N x 3.
+        distance_m: How far apart two views of one direction should be.
+        turn_rad: How far turned two views from one place should be.
+    """
+    kept: list[int] = []
+    for k, pose in enumerate(poses):
+        others = poses[kept]
+        apart = np.hypot(*(others[:, :2] - pose[:2]).T) / distance_m
+        apart += np.abs(wrap(others[:, 2] - pose[2])) / turn_rad
+        if not (apart < 1).any():
+            kept.append(k)
+    return kept
 
 
 def build_grid(
@@ -260,10 +332,13 @@ def build_grid(
     poses = np.stack([view.pose for view in views])
     margin = config.range * mount.height_m + config.resolution_m
     votes = VoteGrid(poses[:, :2].min(axis=0) - margin, poses[:, :2].max(axis=0) + margin, mount, config)
+    for pose in poses:
+        votes.mark_walked(pose)
     with ThreadPoolExecutor(_THREADS) as pool:
         prepared = list(pool.map(sweep.prepared, [view.image for view in views]))
         chosen = [sweep.neighbours(poses, k) for k in range(len(views))]
-        usable = [k for k in range(len(views)) if chosen[k]]
+        apart = spread_out(poses, max(config.apart * mount.height_m, 1e-6), np.radians(config.apart_deg))
+        usable = [k for k in apart if chosen[k]]
 
         def costs_of(k: int) -> NDArray[np.int16]:
             return sweep.costs(prepared[k], poses[k], [(prepared[n], poses[n]) for n in chosen[k]])

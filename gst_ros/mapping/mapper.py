@@ -20,15 +20,14 @@ from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.features import FeatureKind, open_features
 from gst_ros.mapping.fusion import GridConfig, build_grid
 from gst_ros.mapping.grid import OccupancyGrid
-from gst_ros.mapping.keyframes import Keyframe
+from gst_ros.mapping.keyframes import Keyframe, decode
 from gst_ros.mapping.loops import LoopConfig
 from gst_ros.mapping.planar import Array
 from gst_ros.mapping.relocalise import RelocaliseConfig, Relocaliser
-from gst_ros.mapping.spatial_map import Image, MapKeyframe, SpatialMap
+from gst_ros.mapping.spatial_map import MapKeyframe, SpatialMap
 from gst_ros.mapping.sweep import SweepConfig, View
 from gst_ros.mapping.tracking import Track, Tracker, TrackingConfig
 from gst_ros.media.frames import Frame
-from gst_ros.media.images import decode_image
 
 
 @dataclass(frozen=True)
@@ -102,21 +101,22 @@ class Mapper:
         main = int(numbers[np.argmax(counts)])
         keyframes = tuple(_placed(self._backend.keyframes, trajectory))
         chosen = [keyframe for keyframe in keyframes if keyframe.part == main]
-        pictures = [decode_image(keyframe.jpeg) for keyframe in chosen]
         relocaliser = Relocaliser(self.camera, self.mount, self.config.relocalise, self.kind)
         with ThreadPoolExecutor(1) as pool:
-            filled = pool.submit(_fill, relocaliser, chosen, pictures)
-            grid = self._grid(chosen, pictures)
+            filled = pool.submit(_fill, relocaliser, chosen)
+            grid = self._grid(chosen)
             filled.result()
         notes = tuple(_notes(trajectory, main))
         return SpatialMap(self.camera, self.mount, trajectory, keyframes, grid, relocaliser, main, notes)
 
-    def _grid(self, keyframes: Sequence[MapKeyframe], pictures: Sequence[Image]) -> OccupancyGrid | None:
+    def _grid(self, keyframes: Sequence[MapKeyframe]) -> OccupancyGrid | None:
         """The grid; None where there are no two views to compare."""
-        views = [View(keyframe.pose, picture) for keyframe, picture in zip(keyframes, pictures, strict=True)]
+        # No larger than they are swept: all of them are in memory together.
+        views = [View(keyframe.pose, decode(keyframe.jpeg, self.config.sweep.width_px)) for keyframe in keyframes]
         if len(views) < 2:
             return None
-        camera = self.camera.scaled_to(pictures[0].shape[1], pictures[0].shape[0])
+        height, width = views[0].image.shape[:2]
+        camera = self.camera.scaled_to(width, height)
         return build_grid(views, camera, self.mount, self.config.grid, self.config.sweep)
 
 
@@ -127,9 +127,9 @@ def _placed(keyframes: Iterable[Keyframe], trajectory: Trajectory) -> Iterator[M
         yield MapKeyframe(keyframe.stamp_ns, trajectory.poses[row], int(trajectory.parts[row]), keyframe.jpeg)
 
 
-def _fill(relocaliser: Relocaliser, keyframes: Iterable[MapKeyframe], pictures: Iterable[Image]) -> None:
-    for keyframe, picture in zip(keyframes, pictures, strict=True):
-        relocaliser.add(picture, keyframe.pose, keyframe.stamp_ns)
+def _fill(relocaliser: Relocaliser, keyframes: Iterable[MapKeyframe]) -> None:
+    for keyframe in keyframes:
+        relocaliser.add(decode(keyframe.jpeg), keyframe.pose, keyframe.stamp_ns)
     relocaliser.prepare()
 
 

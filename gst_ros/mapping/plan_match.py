@@ -30,7 +30,7 @@ class PlanConfig(Settings):
     cells: int = setting(96, "The map is searched for at this many cells along its longer side.", low=24, high=400)
     scale_step: float = setting(0.04, "Step of the search between scales, relative.", above=0.0, high=0.2)
     most_scale: float = setting(3.0, "Greatest scale searched, relative to the least possible one.", above=1.0)
-    coverage_weight: float = setting(0.2, "Weight of how much of the plan's free area was seen.", low=0.0)
+    coverage_weight: float = setting(0.4, "Weight of how much of the plan's free area was seen.", low=0.0)
     occupied_weight: float = setting(
         0.35, "Share of obstacles in the agreement; the rest is free floor.", low=0.0, high=1.0
     )

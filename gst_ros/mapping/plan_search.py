@@ -17,10 +17,12 @@ Array = NDArray[np.float64]
 Field = NDArray[np.float32]
 
 _PEAK = 6
-LOW_WEIGHT = 0.3
-"""Weight, on a plan of walls alone, of obstacles that are not tall."""
-BORDER_M = 0.05
-"""By so much the free area of a swept grid reaches too far into walls: a pixel of the sweep, a few metres away."""
+WALLS_SHARE = 0.7
+"""On a plan of walls alone, obstacles weigh so much less than on one with furniture: few of them are walls."""
+WALLS_DEPTH_M = 0.1
+"""There an obstacle counts as far as it lies no deeper than about this behind free floor: walls are thin."""
+BORDER_M = 0.025
+"""By so much the free area of a swept grid reaches too far into walls."""
 COLOUR_WEIGHT = 0.5
 """Weight of the colours of a render, against its outline."""
 
@@ -68,7 +70,10 @@ def weighted_fields(grid: OccupancyGrid, plan: PlanImage, occupied_weight: float
     evidence = _peeled(grid, border_m)
     free, occupied = np.maximum(evidence, 0), np.minimum(evidence, 0)
     if not plan.furnished:
-        occupied = occupied * (LOW_WEIGHT + (1 - LOW_WEIGHT) * grid.tall)
+        depth_m = cv2.distanceTransform((~grid.free).astype(np.uint8), cv2.DIST_L2, 5) * grid.resolution_m
+        near = np.exp(-np.maximum(depth_m - grid.resolution_m, 0) / WALLS_DEPTH_M)
+        occupied = occupied * grid.tall * near
+        occupied_weight *= WALLS_SHARE
     fields = (1 - occupied_weight) * free / max(float(free.sum()), 1e-6)
     fields += occupied_weight * occupied / max(-float(occupied.sum()), 1e-6)
     return np.asarray(fields[:, :, None], dtype=np.float32)

@@ -23,9 +23,13 @@ Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
 Costs = NDArray[np.int16]
 
-_OUTSIDE, _SEEN = 255, 100
+_OUTSIDE, _SEEN = 255, 170
 """Cost where a neighbour does not see the point, and the least cost that means so."""
-_NEUTRAL = 40
+_NEUTRAL = 80
+_WEIGHTS = (0.5, 2.7, 1.2)
+"""Of brightness, fine structure and tint in the cost."""
+_CAPS = (30, 54, 36)
+"""No channel adds more to the cost."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,14 @@ class SweepConfig(Settings):
     width_px: int = setting(320, "Pictures are swept at this width.", unit="px", low=64, high=1920)
     planes: int = setting(15, "Planes from the floor upwards.", low=4, high=64)
     top: float = setting(0.88, "The highest plane, as a share of the camera's height.", above=0.1, high=0.97)
-    neighbours: int = setting(4, "Views that a view is compared with.", low=2, high=8)
+    neighbours: int = setting(3, "Views that a view is compared with.", low=2, high=8)
     baseline: float = setting(0.25, "Best distance of two views, as a share of the camera's height.", above=0.0)
     least_worth: float = setting(0.04, "Neighbours that share less, or stand too near or far, are not used.", above=0.0)
     edge: float = setting(12.0, "Change of colour that makes a change of height nearly free.", above=0.0)
     window_px: int = setting(3, "Costs are averaged over a square of this side before smoothing.", unit="px", low=1)
-    step_cost: int = setting(6, "Cost of a small change of height between neighbouring pixels.", low=0)
-    below_cost: int = setting(3, "Extra cost of the plane below the floor.", low=0)
-    jump_cost: int = setting(40, "Cost of any change of height between neighbouring pixels.", low=0)
+    step_cost: int = setting(12, "Cost of a small change of height between neighbouring pixels.", low=0)
+    below_cost: int = setting(6, "Extra cost of the plane below the floor.", low=0)
+    jump_cost: int = setting(80, "Cost of any change of height between neighbouring pixels.", low=0)
 
 
 @dataclass(frozen=True)
@@ -107,10 +111,11 @@ class PlaneSweep:
         small = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if image.shape[1::-1] != size else image
         lab = cv2.cvtColor(small, cv2.COLOR_RGB2LAB)
         light = lab[:, :, 0].astype(np.float32)
-        fine = 128 + 3.0 * (cv2.GaussianBlur(light, (0, 0), 0.8) - cv2.GaussianBlur(light, (0, 0), 2.0))
-        tint = 128 + 2.0 * (lab[:, :, 1].astype(np.float32) + lab[:, :, 2] - 256)
-        stack = [light, np.clip(fine, 0, 255), np.clip(tint, 0, 255), np.full_like(light, _OUTSIDE)]
-        return np.ascontiguousarray(np.stack(stack, axis=2).astype(np.uint8))
+        fine = cv2.GaussianBlur(light, (0, 0), 0.8) - cv2.GaussianBlur(light, (0, 0), 2.0)
+        tint = lab[:, :, 1].astype(np.float32) + lab[:, :, 2] - 256
+        # Weighted here, once, so that differences need only be added up.
+        parts = [light * _WEIGHTS[0], 128 + fine * _WEIGHTS[1], 128 + tint * _WEIGHTS[2], np.full_like(light, _OUTSIDE)]
+        return np.asarray(cv2.merge([np.clip(part, 0, 255).astype(np.uint8) for part in parts]), np.uint8)
 
     def costs(self, reference: Image, pose: Array, others: Sequence[tuple[Image, Array]]) -> Costs:
         """Disagreement of a view with its neighbours for every height.
@@ -126,18 +131,15 @@ class PlaneSweep:
         if not others:
             raise MapError("a plane sweep needs neighbouring views")
         size = (self._camera.width, self._camera.height)
-        weights = np.array([[0.25, 0.45, 0.3, 1.0]], np.float32)
         window = (self.config.window_px, self.config.window_px)
         maps = [self._homographies(between(pose, other)) for _, other in others]
         result = np.empty((len(self.heights_m), size[1] // 2, size[0] // 2), np.int16)
         for k in range(len(self.heights_m)):
             pair: list[Image] = []
             for (image, _), homographies in zip(others, maps, strict=True):
-                warped = cv2.warpPerspective(
-                    image, homographies[k], size, flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-                )
-                cost = cv2.transform(np.minimum(cv2.absdiff(warped, reference), _CAP), weights)
-                pair.append(np.asarray(cv2.boxFilter(cost, -1, window), dtype=np.uint8))
+                flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+                warped = np.asarray(cv2.warpPerspective(image, homographies[k], size, flags=flags), np.uint8)
+                pair.append(np.asarray(cv2.boxFilter(_difference(warped, reference), -1, window), dtype=np.uint8))
             result[k] = cv2.resize(_two_best(pair), (size[0] // 2, size[1] // 2), interpolation=cv2.INTER_AREA)
         result[0] += self.config.below_cost
         return result
@@ -228,7 +230,13 @@ class PlaneSweep:
         ]
 
 
-_CAP = np.array([60, 60, 60, 255], np.uint8)
+def _difference(warped: Image, reference: Image) -> Image:
+    """Weighted sum of the channels' differences, each limited; 255 where the neighbour sees nothing."""
+    *parts, unseen = cv2.split(cv2.absdiff(warped, reference))
+    total = unseen
+    for part, most in zip(parts, _CAPS, strict=True):
+        total = cv2.add(total, cv2.threshold(part, most, 0, cv2.THRESH_TRUNC)[1])
+    return np.asarray(total, np.uint8)
 
 
 def _two_best(costs: Sequence[Image]) -> Image:
@@ -319,6 +327,6 @@ def _certainty(raw: Costs, best: NDArray[np.int64]) -> NDArray[np.float32]:
     here = np.minimum.reduce(near).astype(np.float32)
     count = far.sum(axis=0)
     others = np.where(far, raw, 0).sum(axis=0) / np.maximum(count, 1)
-    certainty = np.clip((others - here - 1.0) / (here + 6.0), 0, 1)
+    certainty = np.clip((others - here - 2.0) / (here + 12.0), 0, 1)
     unseen = (count < 0.4 * len(raw)) | (near[1] == _NEUTRAL)
     return np.asarray(np.where(unseen, 0, np.sqrt(certainty)), dtype=np.float32)
