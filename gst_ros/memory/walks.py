@@ -23,7 +23,8 @@ from gst_ros.media.calibration import find_calibration, read_calibration
 from gst_ros.media.frames import Frame
 from gst_ros.memory.replays import CameraFacts, PastWalk, PastWalks, Replay
 from gst_ros.memory.waiting import WaitingFrames
-from gst_ros.perception.red_box import find_red_box
+from gst_ros.perception.red_box import RedBox, find_red_box
+from gst_ros.perception.unmarking import without_mark
 
 Image = NDArray[np.uint8]
 Array = NDArray[np.float64]
@@ -193,9 +194,9 @@ class WalkRecorder:
         if past is None or not len(self._waiting):
             return None
         marks = [
-            replace(mark, stamp_ns=stamp_ns)  # of the frame that the map was made of
+            _mark(stamp_ns, box)  # the time of the frame that the map was made of
             for frame, stamp_ns in zip(self._waiting, past.stamps_ns, strict=True)
-            for mark in _marks(self._rectified(frame))
+            if (box := find_red_box(self._rectified(frame).image_rgb)) is not None
         ]
         return Walk(past.place, tuple(marks), past.camera_source, past.planar)
 
@@ -233,8 +234,11 @@ class WalkRecorder:
     def _track(self, frame: Frame) -> None:
         assert self._mapper is not None
         frame = self._rectified(frame)
+        box = find_red_box(frame.image_rgb)
+        if box is not None:
+            self._found_marks.append(_mark(frame.stamp_ns, box))
+            frame = replace(frame, image_rgb=without_mark(frame.image_rgb, box))
         self._mapper.add(frame)
-        self._found_marks += _marks(frame)
 
     def _rectified(self, frame: Frame) -> Frame:
         """The frame without the lens's distortion, where that is told."""
@@ -297,7 +301,5 @@ class WalkRecorder:
         return CameraMount(assumed.height_m, pitch_deg, roll_deg, assumed.height_m * assumed.height_std_share)
 
 
-def _marks(frame: Frame) -> list[Mark]:
-    """The red rectangle of a frame, if it shows one."""
-    box = find_red_box(frame.image_rgb)
-    return [] if box is None else [Mark(frame.stamp_ns, box.inside(MARK_MARGIN_PX), box.score)]
+def _mark(stamp_ns: int, box: RedBox) -> Mark:
+    return Mark(stamp_ns, box.inside(MARK_MARGIN_PX), box.score)

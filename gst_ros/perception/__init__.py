@@ -1,4 +1,4 @@
 """What is in a frame.
 
-- ``red_box``: the hollow red rectangle that marks an object in a video.
+- ``red_box``: the hollow red rectangle that marks an object in a video; ``unmarking``: the frame without it.
 """
