@@ -35,7 +35,7 @@ def without_mark(image_rgb: Image, box: RedBox) -> Image:
         _fill(turned, box.x0, *upright)
     if not box.cut_right:
         _fill(turned, box.x1 - box.line_px + 1, *upright)
-    return image
+    return np.asarray(image)
 
 
 def _fill(image: Image, first: int, along: slice, width: int) -> None:
