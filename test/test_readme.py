@@ -165,6 +165,14 @@ def reported(command: str, place: Path, _: pytest.FixtureRequest) -> None:
     assert "flat1_direction_sofa" in page.read_text(encoding="utf-8")
 
 
+def curve_drawn(command: str, place: Path, _: pytest.FixtureRequest) -> None:
+    """It knows the option; random answers have no confidence (test_report.py draws a curve)."""
+    from gst_ros.cli.report import command as report
+
+    with report.make_context("report", shlex.split(command)[2:]) as context:
+        assert context.params["curve"] == Path("curve.svg")
+
+
 def replayed(command: str, place: Path, request: pytest.FixtureRequest) -> None:
     """Run it: the clip of 1.2 s plays to its end."""
     request.getfixturevalue("ros_domain")
@@ -307,6 +315,7 @@ HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "gst score runs/first": on_a_run,
     "gst leaderboard runs/first": on_a_run,
     "gst report runs/first": reported,
+    "gst report runs/first --curve curve.svg": curve_drawn,
     "gst report runs/first --questions QUESTIONS --output first.html": reported,
     "gst replay VIDEO": replayed,
     "gst doctor": says_what_is_there,

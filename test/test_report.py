@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import shutil
+import xml.etree.ElementTree
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -165,6 +166,18 @@ def test_the_reliability_curve_has_even_bins_and_parts_no_equals() -> None:
     same = reliability(judge(records([0.1] * 5, [1.0] * 5), ScoringConfig()))
     assert len(same.bins) == 1 and same.less_sure is None
     assert reliability(judge(records([None, math.nan], [1.0, 0.0]), ScoringConfig())) is None
+
+
+def test_the_curve_alone_is_an_svg_with_a_dot_for_each_bin(made: Path, tmp_path: Path, capsys) -> None:
+    assert gst(["report", str(made), "--curve", str(tmp_path / "curve.svg")]) == 0
+    figure = xml.etree.ElementTree.parse(tmp_path / "curve.svg").getroot()
+    dots = [(float(e.get("cx")), float(e.get("cy"))) for e in figure.iter() if e.tag.endswith("}circle")]
+    assert figure.tag == "{http://www.w3.org/2000/svg}svg"
+    # Four answers of confidence 0.8 score 42.5 in the mean, four of 0.9 100.
+    assert dots == [(44 + 2.8 * 80, 290 - 2.8 * 42.5), (44 + 2.8 * 90, 10)]
+    RunFolder.open(tmp_path / "empty", RunHeader({"name": "memory"})).close()
+    assert gst(["report", str(tmp_path / "empty"), "--curve", str(tmp_path / "none.svg")]) == 2
+    assert "no curve" in capsys.readouterr().err and not (tmp_path / "none.svg").exists()
 
 
 def test_quantiles_are_values_that_occur() -> None:

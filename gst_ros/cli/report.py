@@ -21,7 +21,15 @@ import click
     show_default=True,
     help="Bound on all pictures together; beyond it they are left out, right answers' first.",
 )
-def command(path: Path, output: Path | None, questions: Path | None, data_root: Path | None, pictures_mb: float) -> int:
+@click.option("--curve", type=click.Path(path_type=Path), help="Write the reliability curve alone too, as SVG.")
+def command(
+    path: Path,
+    output: Path | None,
+    questions: Path | None,
+    data_root: Path | None,
+    pictures_mb: float,
+    curve: Path | None,
+) -> int:
     """Write RUN (a run folder, finished or not) as one HTML page that needs nothing else to be read.
 
     It has the scores beside the published ones, scores by scene and confidence, where points are lost, and every
@@ -29,7 +37,7 @@ def command(path: Path, output: Path | None, questions: Path | None, data_root: 
     """
     from gst_ros.bench.run_data import RECORDS_FILE, read_run
     from gst_ros.errors import QuestionError, RunError
-    from gst_ros.report.page import REPORT_FILE, write_report
+    from gst_ros.report.page import REPORT_FILE, write_curve, write_report
 
     if path.name == RECORDS_FILE:
         path = path.parent
@@ -43,6 +51,9 @@ def command(path: Path, output: Path | None, questions: Path | None, data_root: 
     run = read_run(path)
     page = write_report(run, file, questions=questions, data_root=data_root, limit_mb=pictures_mb)
     click.echo(f"{file}: {page.questions} questions, {page.pictures} pictures ({page.pictures_bytes / 1e6:.1f} MB)")
+    if curve is not None:
+        write_curve(run, curve)
+        click.echo(f"{curve}: the reliability curve")
     if page.without_picture:
         click.echo(f"questions without all of their pictures: {page.without_picture}; the page says why", err=True)
     return 0

@@ -13,8 +13,10 @@ from gst_ros.bench.questions import question_texts
 from gst_ros.report.judged import Judged, finite
 from gst_ros.report.pictures import LEFT_OUT, NoPictureError, Picture, PictureStore, QuestionImages
 
-SIDE_PX, OPTION_SIDE_PX = 560, 360
+SIDES_PX, SMALLER_SIDES_PX = (560, 360), (400, 240)
 """Longer side of a shown image, and of one of several options."""
+MANY_QUESTIONS = 500
+"""With more of them pictures are smaller, so that more of them fit."""
 
 MAX_TEXT_LETTERS = 2000
 MAX_PICTURES = 26
@@ -136,7 +138,8 @@ def make_cards(
 
     Where pictures have to be left out, every task keeps some, and of each task the worst answers keep theirs.
     """
-    found = {index: _take_pictures(judged[index], images, store) for index in _by_need(judged)}
+    sides_px = SMALLER_SIDES_PX if len(judged) > MANY_QUESTIONS else SIDES_PX
+    found = {index: _take_pictures(judged[index], images, store, sides_px) for index in _by_need(judged)}
     return [_card(item, f"q{index + 1}", found[index], config) for index, item in enumerate(judged)]
 
 
@@ -157,7 +160,9 @@ def _by_need(judged: Sequence[Judged]) -> list[int]:
     return [index for _, index in sorted(ranked)]
 
 
-def _take_pictures(item: Judged, images: QuestionImages, store: PictureStore) -> list[Picture | str]:
+def _take_pictures(
+    item: Judged, images: QuestionImages, store: PictureStore, sides_px: tuple[int, int]
+) -> list[Picture | str]:
     """The pictures of a question; a note in place of each that cannot be shown, or one note for all."""
     if store.full:
         return [LEFT_OUT]
@@ -165,7 +170,7 @@ def _take_pictures(item: Judged, images: QuestionImages, store: PictureStore) ->
         paths = images.find(item.record.question)
     except NoPictureError as error:
         return [str(error)]
-    side_px = OPTION_SIDE_PX if item.task and item.task.metric == "acc" else SIDE_PX
+    side_px = sides_px[item.task is not None and item.task.metric == "acc"]
     taken: list[Picture | str] = []
     for path in paths[:MAX_PICTURES]:
         try:

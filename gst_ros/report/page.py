@@ -22,6 +22,7 @@ from gst_ros.bench.run_data import RunData
 from gst_ros.bench.run_score import RunScore, TaskScore
 from gst_ros.bench.scoring import score_records, skip_reasons
 from gst_ros.bench.tasks import TASKS
+from gst_ros.errors import RunError
 from gst_ros.report.cards import Card, cut, make_cards
 from gst_ros.report.judged import KNOWN_STEPS, NO_STEP, VERDICTS, Judged, finite, judge, steps_of
 from gst_ros.report.pictures import PictureStore, QuestionImages
@@ -125,6 +126,24 @@ def make_page(
     )
     html = html.encode("utf-8", "replace").decode("utf-8")  # a record may hold halves of surrogate pairs
     return Page(html, len(cards), len(store.pictures), store.total_bytes, _missing(cards))
+
+
+def write_curve(run: RunData, file: Path) -> None:
+    """Write the reliability curve alone, as an SVG file.
+
+    Args:
+        run: The run.
+        file: Where to.
+
+    Raises:
+        ConfigError: The run's scoring settings make no sense.
+        RunError: No scored answer has a confidence, or the file cannot be written.
+    """
+    found = reliability(judge(run.answers.values(), _scoring(run)))
+    if found is None:
+        raise RunError("no scored answer has a confidence, so there is no curve", file=run.path)
+    figures = _environment().get_template("figures.html").make_module({"titles": {}})
+    write_atomically(file, str(figures.curve(found, alone=True)).strip() + "\n")  # type: ignore[attr-defined]
 
 
 def write_report(run: RunData, file: Path | None = None, **options: Any) -> Page:
