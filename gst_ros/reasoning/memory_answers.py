@@ -110,6 +110,19 @@ class MemoryAnswerer:
         details = {"step": found.step, **found.evidence}
         return Answer(found.text, round(min(max(found.confidence, 0.0), 1.0), 3), reason, details)
 
+    def pose(self, query: Query, memory: Recall) -> Answer:
+        """Where the query's first image was taken, in ``map``: x and y in metres, yaw in degrees.
+
+        Raises:
+            MapError: There is no map, or nothing in it resembles the image.
+        """
+        view, step = self._view(self._scene_of(memory), query)
+        x_m, y_m, yaw_deg = float(view.pose[0]), float(view.pose[1]), math.degrees(float(view.pose[2]))
+        std_m = math.sqrt(float(np.trace(view.covariance[:2, :2])))
+        text = f"x {x_m:.2f} m, y {y_m:.2f} m, yaw {yaw_deg:.0f} deg, give or take {std_m:.2f} m"
+        details = {"step": step, **_pose_evidence(view)}
+        return Answer(text, round(view.confidence, 3), f"{step}: {_pose_words(view)}", details)
+
     def _guessed(self, query: Query, memory: Recall, why: str) -> Answer:
         guess = self._guess.answer(query, memory)
         chance = {"acc": 1 / max(len(query.images), 2), "angle": 0.1, "point": 0.1, "mra": 0.1}
