@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from test_memory_answers import FakeMap, located, registration
 
 from gst_ros.cli.main import run
 from gst_ros.environment import share_dir
 from gst_ros.errors import AnswererError
+from gst_ros.mapping.relocalise import Lost
+from gst_ros.memory.walks import Walk
 from gst_ros.reasoning import free_questions as free
 
 
@@ -52,19 +55,39 @@ def test_directions_in_words(angle_deg: float, words: str) -> None:
     assert free.spoken_direction(angle_deg) == words
 
 
-def test_a_path_question_of_the_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Which plan is this: a short part of the walk is enough to tell the place from others of the demo's options."""
-    (place,) = (file.parent for file in (share_dir() / "demo").glob("*/questions.json"))
-    clip = str(max((place / "clips").glob("*.mp4")))
-    record = next(r for r in json.loads((place / "questions.json").read_text()) if "Selection_Medium" in r["task"])
-    words = [word for image in record["images"] for word in ("--plan", str(place / image["copied_path"]))]
-    assert run(["ask", clip, "which plan is this?", *words, "--features", "sift", "--json"]) == 0
-    values = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert values["question"] == "which plan is this" and values["answer"] in "ABCD"
-    assert values["step"] == "map" and len(values["scores"]) == 4 and 0 < values["confidence"] <= 1
-    view = str(next((place / "views").glob("*.jpg")))
-    assert run(["ask", clip, "where is the marked object?", "--image", view, "--features", "sift"]) == 2
-    assert "no mark was seen" in capsys.readouterr().err
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> FakeMap:
+    """A place whose map says what it is told to."""
+    place = FakeMap(located(1.0, 1.0, 90.0), registration(), best=1)
+    monkeypatch.setattr(
+        "gst_ros.cli.ask._walk",
+        lambda _, features: Walk(place, place.marks(), "as told"),  # type: ignore[arg-type]
+    )
+    return place
+
+
+def test_answers_are_said_in_words_or_as_json(known: FakeMap, capsys: pytest.CaptureFixture[str]) -> None:
+    image, plan = (str(next((share_dir() / "demo").glob(f"*/{name}"))) for name in ("views/*.jpg", "plans/walls.png"))
+
+    def said(*words: str) -> list[str]:
+        assert run(["ask", "VIDEO", *words]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    assert said("where is the marked object?", "--image", image)[0] == "-90 deg (left is positive): on the right"
+    assert said("how far is the marked object?", "--image", image)[0] == "2.0 m"
+    assert said("where am I?", "--image", image)[0].startswith("x 1.00 m, y 1.00 m, yaw 90 deg, give or take")
+    assert said("where am I?", "--image", image, "--plan", plan)[0] == "<point>599 400</point>"
+    assert said("which plan is this?", "--plan", plan, "--plan", plan)[0] == "B"
+    values = json.loads(said("which way am I looking?", "--image", image, "--plan", plan, "--json")[0])
+    assert (values["answer"], values["step"], values["view_features"]) == ("0", "map", 80)
+
+
+def test_what_the_map_does_not_tell_is_an_error(known: FakeMap, capsys: pytest.CaptureFixture[str]) -> None:
+    image = str(next((share_dir() / "demo").glob("*/views/*.jpg")))
+    known._view = Lost("nothing alike")
+    for question in ("where is the marked object?", "where am I?"):
+        assert run(["ask", "VIDEO", question, "--image", image]) == 2
+        assert "not recognised" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from gst_ros.media.images import decode_image, encode_jpeg
 from gst_ros.memory.replays import CameraFacts, PastWalks
 from gst_ros.memory.walks import Walk, WalkConfig, WalkRecorder, facts_beside
 
-FRAMES = 24
+FRAMES = 16
 SIFT = WalkConfig(map_features="sift")
 
 
@@ -52,18 +52,18 @@ def recorded(frames: list[Frame], told: dict[int, CameraFacts], config: WalkConf
 
 def test_what_is_told_late_counts_as_if_it_had_been_told_early(frames: list[Frame], facts: CameraFacts) -> None:
     early = recorded(frames, {0: facts}).finish()
-    late = recorded(frames, {18: facts}).finish()
+    late = recorded(frames, {11: facts}).finish()
     assert early.camera_source == late.camera_source == "as told"
     assert np.array_equal(early.place.trajectory.poses, late.place.trajectory.poses)
-    assert np.linalg.norm(early.place.trajectory.poses[-1, :2]) > 0.3
+    assert np.linalg.norm(early.place.trajectory.poses[-1, :2]) > 0.2
 
 
 def test_the_map_is_made_once_until_a_frame_comes(frames: list[Frame], facts: CameraFacts) -> None:
-    recorder = recorded(frames[:10], {0: facts})
+    recorder = recorded(frames[:6], {0: facts})
     first = recorder.finish()
     assert recorder.finish() is first
-    recorder.add(frames[10])
-    assert len(recorder.finish().place.trajectory.stamps_ns) == 11
+    recorder.add(frames[6])
+    assert len(recorder.finish().place.trajectory.stamps_ns) == 7
 
 
 def test_marks_are_kept_with_what_they_enclose(frames: list[Frame], facts: CameraFacts) -> None:
@@ -144,6 +144,6 @@ def test_a_copy_with_marks_needs_no_map_of_its_own(frames: list[Frame], facts: C
     assert [mark.stamp_ns for mark in copy.marks] == [frames[3].stamp_ns, frames[5].stamp_ns]
     assert walk_of(frames[:7]).place is not first.place, "a part of it is another walk"
     assert walk_of(frames[:8], replace(facts, pitch_deg=30.0)).place is not first.place, "another camera"
-    other = walk_of([*marked[:6], *(replace(f, stamp_ns=f.stamp_ns + 5_000_000_000) for f in frames[12:14])])
+    other = walk_of([*marked[:6], *(replace(f, stamp_ns=f.stamp_ns + 5_000_000_000) for f in frames[14:16])])
     assert other.place is not first.place and len(other.place.trajectory.stamps_ns) == 8
     assert len(other.marks) == 2
