@@ -1,4 +1,4 @@
-"""A run as one HTML page: what it says, what it must never do, and how it behaves in a browser."""
+"""A run as one HTML page: what it says, and what it must never do (test_report_browser.py has it in a browser)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import math
 import shutil
 import xml.etree.ElementTree
 from collections.abc import Sequence
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny_set
-from browser import open_browser
+from report_makers import EVIL, SCORES, Elements, judged_of, make_run
 
 from gst_ros.bench.metrics import ScoringConfig
-from gst_ros.bench.questions import Skipped, load_questions
+from gst_ros.bench.questions import Skipped
 from gst_ros.bench.records import RunFolder, RunHeader, read_run
 from gst_ros.bench.run_data import AnswerRecord
-from gst_ros.bench.scoring import record_answer, score_run
+from gst_ros.bench.scoring import score_run
 from gst_ros.cli.main import run as gst
 from gst_ros.report.cards import make_cards
 from gst_ros.report.judged import MAX_STEPS, NO_STEP, OTHER_STEPS, judge, steps_of
@@ -28,63 +27,11 @@ from gst_ros.report.page import make_page, write_report
 from gst_ros.report.pictures import LEFT_OUT, NoPictureError, PictureStore, QuestionImages
 from gst_ros.report.statistics import by_scene, by_step, lost_points, quantile, reliability
 
-# Of the four kinds of questions of tiny_set: true answers are -134 degrees, 3.2 m, (391, 698) and C.
-PREDS = ("-134", "3.2", "<point>391 698</point>", "C", "46", "3.0", "<point>391 578</point>", "B")
-SCORES = (1.0, 1.0, 1.0, 1.0, 0.0, 0.9, 0.8, 0.0)
-STEPS = ("map", "unsure pose", "map", "prior")
-
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
     """A run of eight questions, four right."""
     return make_run(tmp_path / "run", tiny_set.make_set(tmp_path / "set", questions=8))
-
-
-def make_run(folder: Path, questions: Path, preds: Sequence[str] = PREDS, order: int = 1, **fields: Any) -> Path:
-    """Answer questions in turn; ``fields`` are laid over each record."""
-    found = load_questions(questions)
-    header = RunHeader(
-        {"name": "memory"}, {"scoring": {}}, info={"evaluation": {"questions": str(questions), "data_root": ""}}
-    )
-    with RunFolder.open(folder, header) as run:
-        for number, question in list(enumerate(found.questions))[::order]:
-            record = record_answer(
-                question,
-                preds[number % len(preds)],
-                ScoringConfig(),
-                confidence=0.9 - 0.1 * (number // 4),
-                explanation=f"explanation {number}",
-                evidence={"step": STEPS[number % 4], "view_features": number},
-                seconds=0.5 + number,
-                frames_received=6,
-            )
-            run.append_answer(dataclasses.replace(record, **fields))
-    return folder
-
-
-def judged_of(run: Path) -> list:
-    return judge(read_run(run).answers.values(), ScoringConfig())
-
-
-class Elements(HTMLParser):
-    """Every start tag of a page, and its text."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.text = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def named(self, tag: str, css_class: str = "") -> list[dict[str, str]]:
-        return [
-            a for name, a in self.tags if name == tag and (not css_class or css_class in a.get("class", "").split())
-        ]
 
 
 # --- what it says ---------------------------------------------------------------------------------
@@ -244,8 +191,6 @@ def test_options_are_marked(made: Path) -> None:
 
 
 # --- what it must never do ------------------------------------------------------------------------
-
-EVIL = "<script>alert('x')</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}</svg></style>"
 
 
 def test_nothing_from_a_run_becomes_markup(tmp_path: Path) -> None:
@@ -480,61 +425,3 @@ def test_a_page_that_fails_does_not_make_the_run_fail(tmp_path: Path, capsys, mo
     assert evaluate(tmp_path) == 0
     assert "warning: the page could not be written (ZeroDivisionError: a defect)" in capsys.readouterr().err
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["answered"] == 4
-
-
-# --- in a browser ---------------------------------------------------------------------------------
-
-SHOWN = "Array.from(document.querySelectorAll('.card')).filter(c => c.offsetParent !== null).map(c => c.dataset.uid)"
-
-
-def test_the_filters_in_a_real_browser(tmp_path: Path) -> None:
-    tiny_set.make_set(tmp_path / "set")
-    asked = [{**tiny_set.make_question(n, "clip0"), "scene": EVIL if n == 3 else f"scene_{n % 2}"} for n in range(8)]
-    run = make_run(tmp_path / "run", tiny_set.write_questions(tmp_path / "set" / "questions.json", asked))
-    write_report(read_run(run))
-    url = (run / "report.html").as_uri()
-    choose = f"""(name, value) => {{
-        const field = document.getElementById("filters").elements[name];
-        field.value = value;
-        field.dispatchEvent(new Event("input", {{bubbles: true}}));
-        return {SHOWN};
-    }}"""
-
-    def names(*numbers: int) -> list[str]:
-        return [f"question_{number:03d}" for number in numbers]
-
-    with open_browser() as browser:
-
-        def chosen(name: str, value: str) -> list[str]:
-            return browser.value(f"({choose})({json.dumps(name)}, {json.dumps(value)})")
-
-        browser.show(url)
-        assert browser.value(SHOWN) == names(0, 4, 1, 5, 2, 6, 3, 7)
-        assert chosen("task", "=ed_v") == names(0, 4)
-        assert chosen("verdict", "=wrong") == names(4)
-        assert chosen("verdict", "=partly") == []
-        assert browser.value("document.getElementById('none').offsetParent !== null")
-        assert browser.value("location.hash") == "#task=ed_v&verdict=partly"
-        assert chosen("task", "") == names(5, 6)
-        chosen("verdict", "")
-        assert chosen("scene", f"={EVIL}") == names(3)
-        chosen("scene", "")
-        assert chosen("step", "=map") == names(0, 4, 2, 6)
-        assert chosen("find", "QUESTION_00") == names(0, 4, 2, 6) and chosen("find", "_006") == names(6)
-        assert browser.value("document.getElementById('shown').value") == "1 of 8 questions"
-        browser.value("document.querySelector('#filters button').click()")
-        assert len(browser.value(f"new Promise(done => setTimeout(() => done({SHOWN}), 50))")) == 8
-        # A number in the tables leads to its questions; so does an address.
-        browser.value("document.querySelector('#lost a[data-filter*=\"tds_medium\"]').click()")
-        assert browser.value(SHOWN) == names(3, 7)
-        browser.show(f"{url}#verdict=wrong&task=tds_medium")
-        assert browser.value(SHOWN) == names(7)
-        assert browser.requests and all(request.startswith("file:") for request in browser.requests)
-        assert not browser.errors  # also none of the page's own policy against scripts
-
-        browser.show(url, scripts=False)
-        assert len(browser.value(SHOWN)) == 8
-        assert browser.value("document.getElementById('filters').offsetParent === null")
-        for width in (400, 1280):
-            browser.show(url, width=width)
-            assert browser.value("document.documentElement.scrollWidth") <= width
