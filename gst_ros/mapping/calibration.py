@@ -95,7 +95,8 @@ def estimate_camera(
     if len(pairs) < config.least_pairs:
         raise MapError(
             f"only {len(pairs)} pairs of frames show the same points from two places, of {config.least_pairs} needed",
-            remedy="give the camera's focal length, pitch and roll, or a video that moves more",
+            remedy="give the camera's focal length and pitch (camera.json beside the video, or the options of"
+            " 'gst map'), or a video that moves more",
         )
     width, height = size[0]
     known = None if known is None else known.scaled_to(width, height)
@@ -156,12 +157,16 @@ def estimate_from_pairs(
     f_std_px = 0.0 if known else float(math.hypot(f_std, _F_BIAS) * fit.lens.f_px)
     notes = (
         f"focal length {camera.fx:.1f} px" + (" (given)" if known else f" +- {f_std_px:.1f} px"),
-        f"pitch {mount.pitch_deg:.2f} +- {mount.pitch_std_deg:.2f} deg, "
-        f"roll {mount.roll_deg:.2f} +- {mount.roll_std_deg:.2f} deg",
+        _angle("pitch", mount.pitch_deg, mount.pitch_std_deg),
+        _angle("roll", mount.roll_deg, mount.roll_std_deg),
         f"{len(pairs)} pairs of frames, {fit.noise_px:.2f} px",
         *constancy.notes,
     )
     return CameraEstimate(camera, mount, f_std_px, constancy, len(pairs), fit.noise_px, notes)
+
+
+def _angle(name: str, angle_deg: float, std_deg: float) -> str:
+    return f"{name} {angle_deg:.2f} deg (given)" if std_deg == 0 else f"{name} {angle_deg:.2f} +- {std_deg:.2f} deg"
 
 
 def _measured(frames: Iterable[Frame], size: list[tuple[int, int]], edges: list[Array], every: int) -> Iterable[Frame]:

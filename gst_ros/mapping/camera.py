@@ -8,9 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gst_ros.errors import GstError
+from gst_ros.errors import GstError, MediaError
+from gst_ros.media.calibration import Calibration, number_in
 
 Array = NDArray[np.float64]
+
+LEAST_HEIGHT_M, MOST_HEIGHT_M = 0.01, 1000.0
+"""Bounds of a camera's height above the floor."""
 
 
 class MapError(GstError):
@@ -116,3 +120,32 @@ class CameraMount:
     def points_in_camera(self, points_base: Array) -> Array:
         """N x 3 points of ``base`` in ``camera_optical_frame``, metres."""
         return np.asarray((points_base - [0.0, 0.0, self.height_m]) @ self.rotation_base_from_camera)
+
+
+def check_camera(camera: PinholeCamera, mount: CameraMount) -> None:
+    """Refuse numbers that no camera has, before they are reckoned with.
+
+    Raises:
+        MapError: It names the field and what is allowed.
+    """
+    try:
+        Calibration(camera.width, camera.height, camera.fx, camera.fy, camera.cx, camera.cy).check()
+    except MediaError as error:
+        raise MapError(error.problem, field=error.field, remedy=error.remedy) from error
+    check_mount(mount)
+
+
+def check_mount(mount: CameraMount) -> None:
+    """:func:`check_camera` for the mount alone.
+
+    Raises:
+        MapError: As there.
+    """
+    try:
+        number_in(mount.height_m, "height_m", None, LEAST_HEIGHT_M, MOST_HEIGHT_M)
+        number_in(mount.pitch_deg, "pitch_deg", None, -90.0, 90.0)
+        number_in(mount.roll_deg, "roll_deg", None, -180.0, 180.0)
+        for name in ("height_std_m", "pitch_std_deg", "roll_std_deg"):
+            number_in(getattr(mount, name), name, None, 0.0)
+    except MediaError as error:
+        raise MapError(error.problem, field=error.field, remedy=error.remedy) from error

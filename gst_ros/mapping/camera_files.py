@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +13,16 @@ from numpy.typing import NDArray
 from gst_ros.config import Settings, setting
 from gst_ros.errors import MediaError
 from gst_ros.mapping.calibration import CameraEstimate, EstimateConfig, estimate_camera
-from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.camera import LEAST_HEIGHT_M, MOST_HEIGHT_M, CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.sway import Sway, estimate_sway
-from gst_ros.media.calibration import Calibration, find_calibration, read_calibration, read_document
+from gst_ros.media.calibration import (
+    Calibration,
+    find_calibration,
+    number_in,
+    parse_calibration,
+    read_calibration,
+    read_document,
+)
 from gst_ros.media.clip import Clip, open_clip
 from gst_ros.media.frames import Frame
 
@@ -24,7 +30,15 @@ Picture = NDArray[np.uint8]
 
 _MOUNT = ("height_m", "pitch_deg", "roll_deg")
 _STD = {"height_m": "height_std_m", "pitch_deg": "pitch_std_deg", "roll_deg": "roll_std_deg"}
-_BOUNDS = {"height_m": (0.0, 1000.0), "pitch_deg": (-89.0, 89.0), "roll_deg": (-180.0, 180.0)}
+_BOUNDS = {
+    "height_m": (LEAST_HEIGHT_M, MOST_HEIGHT_M),
+    "height_std_m": (0.0, MOST_HEIGHT_M),
+    "pitch_deg": (-89.0, 89.0),
+    "pitch_std_deg": (0.0, 180.0),
+    "roll_deg": (-180.0, 180.0),
+    "roll_std_deg": (0.0, 180.0),
+}
+_SHAPE = 0.02  # by how much a picture's ratio of sides may differ from its calibration's: sizes are whole pixels
 _QUERY = "query_view"
 
 
@@ -37,18 +51,24 @@ class CameraOptions(Settings):
     )
     ignore_files: bool = setting(False, "Estimate even where there is a calibration file.")
     fx: float = setting(0.0, "Focal length; 0: from horizontal_fov_deg, a file, or the video.", unit="px", low=0.0)
-    horizontal_fov_deg: float = setting(0.0, "Field of view of an ideal camera; 0: unknown.", low=0.0, high=179.0)
-    height_m: float = setting(0.0, "Height of the camera above the floor; 0: from a file, else 1.5.", unit="m", low=0.0)
-    height_std_m: float = setting(0.0, "Standard deviation of that height, where it is given.", unit="m", low=0.0)
+    horizontal_fov_deg: float = setting(0.0, "Field of view of an ideal camera; 0: unknown.", low=0.0, high=177.0)
+    height_m: float = setting(
+        0.0, "Height of the camera above the floor; 0: from a file, else 1.5.", unit="m", low=0.0, high=MOST_HEIGHT_M
+    )
+    height_std_m: float = setting(
+        0.0, "Standard deviation of that height, where it is given.", unit="m", low=0.0, high=MOST_HEIGHT_M
+    )
     pitch_deg: float | None = setting(None, "Downward tilt; none: from a file, or the video.", low=-89.0, high=89.0)
     roll_deg: float | None = setting(
         None, "Tilt to the right; none: from a file, or the video.", low=-180.0, high=180.0
     )
-    unknown_height_m: float = setting(1.5, "Height that is assumed where nothing is known.", unit="m", above=0.0)
+    unknown_height_m: float = setting(
+        1.5, "Height that is assumed where nothing is known.", unit="m", low=LEAST_HEIGHT_M, high=MOST_HEIGHT_M
+    )
     check_planar: bool = setting(
         True, "Test on the video that pitch, roll and height stay the same, even if all are known."
     )
-    unknown_height_std: float = setting(0.1, "Its standard deviation, as a share of it.", low=0.0)
+    unknown_height_std: float = setting(0.1, "Its standard deviation, as a share of it.", low=0.0, high=1.0)
 
 
 class CameraOfClip(NamedTuple):
@@ -57,7 +77,7 @@ class CameraOfClip(NamedTuple):
     Attributes:
         camera: Intrinsics of the clip's frames, once :attr:`rectify` has taken any distortion off.
         mount: Height, pitch and roll, with standard deviations.
-        source: In words, for a log.
+        source: Where intrinsics and mount are from, in words; what the video told is in ``estimate.notes``.
         rectify: Takes the lens's distortion off a frame; None where it has none.
         estimate: What the video told, where it was asked.
     """
@@ -99,16 +119,11 @@ def camera_for(clip: Clip, options: CameraOptions | None = None, config: Estimat
             estimate = estimate_camera(frames, known, prior, config)
         except MapError as error:
             if known is None or not known_tilt:
-                raise
+                raise MapError(error.problem, file=clip.path, remedy=error.remedy) from error
             words.append(f"not checked on the video: {error.problem}")
             return CameraOfClip(known, mount, ", ".join(words), rectify, None)
-    return CameraOfClip(
-        estimate.camera,
-        estimate.mount,
-        ", ".join([*words, "from the video: " + "; ".join(estimate.notes)]),
-        rectify,
-        estimate,
-    )
+    words.append("checked on the video" if known is not None and known_tilt else "the rest from the video")
+    return CameraOfClip(estimate.camera, estimate.mount, ", ".join(words), rectify, estimate)
 
 
 def map_frames(clip: Clip, known: CameraOfClip) -> Iterator[Frame]:
@@ -134,13 +149,16 @@ def _rectified(frames: Iterable[Frame], rectify: Callable[[Picture], Picture] | 
         yield frame if rectify is None else replace(frame, image_rgb=rectify(frame.image_rgb))
 
 
-def query_camera(file: Path, width: int, height: int) -> tuple[PinholeCamera, CameraMount] | None:
+def query_camera(
+    file: Path, width: int, height: int, usual: CameraMount | None = None
+) -> tuple[PinholeCamera, CameraMount] | None:
     """Camera and mount of query views, where a camera file tells of them.
 
     Args:
         file: A ``camera.json`` with a section ``query_view``.
         width: Size of the view in pixels, which the answer is for.
         height: The same.
+        usual: Height and tilt, with their standard deviations, where the section does not tell them.
 
     Returns:
         None where the file has no such section.
@@ -153,19 +171,15 @@ def query_camera(file: Path, width: int, height: int) -> tuple[PinholeCamera, Ca
         return None
     if not isinstance(section, Mapping):
         raise MediaError("expected a mapping", file=file, field=_QUERY)
-    values = {name: section.get(name) for name in ("width", "height", "fx", "fy", "cx", "cy")}
-    missing = next((name for name in ("width", "height", "fx") if values[name] is None), None)
-    if missing:
-        raise MediaError("missing", file=file, field=f"{_QUERY}.{missing}")
-    numbers = {name: _number(value, f"{_QUERY}.{name}", file) for name, value in values.items() if value is not None}
-    w, h, fx = numbers["width"], numbers["height"], numbers["fx"]
-    if w < 1 or h < 1 or fx <= 0 or numbers.get("fy", fx) <= 0:
-        raise MediaError("sizes and focal lengths must be positive", file=file, field=_QUERY)
-    camera = PinholeCamera(
-        int(w), int(h), fx, numbers.get("fy", fx), numbers.get("cx", (w - 1) / 2), numbers.get("cy", (h - 1) / 2)
-    )
+    try:
+        calibration = parse_calibration(section, file)
+    except MediaError as error:
+        raise MediaError(error.problem, file=file, field=f"{_QUERY}.{error.field}", remedy=error.remedy) from error
+    _check_shape(calibration, width, height, "the picture", file)
     given = _mount_values(section, file, f"{_QUERY}.")
-    return camera.scaled_to(width, height), CameraMount(**given)
+    # What is told is exact, unless its standard deviation is told too.
+    exact = {_STD[name]: 0.0 for name in _MOUNT if name in given}
+    return _pinhole(calibration.scaled_to(width, height)), replace(usual or CameraMount(), **{**exact, **given})
 
 
 def mount_told(file: Path) -> dict[str, float]:
@@ -208,19 +222,25 @@ def _intrinsics(
     width, height = clip.width, clip.height
     if options.fx > 0:
         centre = ((width - 1) / 2, (height - 1) / 2)
-        return Calibration(width, height, options.fx, options.fx, *centre), ["focal length as given"]
+        calibration = Calibration(width, height, options.fx, options.fx, *centre)
+        calibration.check()
+        return calibration, ["focal length as given"]
     if options.horizontal_fov_deg > 0:
         return Calibration.from_horizontal_fov(width, height, options.horizontal_fov_deg), ["field of view as given"]
     if file is None:
         return None, []
     calibration = read_calibration(file)
-    if abs(calibration.width * height - calibration.height * width) > 0.02 * calibration.height * width:
+    _check_shape(calibration, width, height, "the clip", file)
+    return calibration.scaled_to(width, height), [f"intrinsics of {file.name}"]
+
+
+def _check_shape(calibration: Calibration, width: int, height: int, what: str, file: Path) -> None:
+    if abs(calibration.width * height - calibration.height * width) > _SHAPE * calibration.height * width:
         raise MediaError(
-            f"it is for pictures of {calibration.width} x {calibration.height}, the clip has {width} x {height}",
+            f"it is for pictures of {calibration.width} x {calibration.height}, {what} has {width} x {height}",
             file=file,
             remedy="give a calibration of the same shape of picture",
         )
-    return calibration.scaled_to(width, height), [f"intrinsics of {file.name}"]
 
 
 def _mount(
@@ -236,7 +256,7 @@ def _mount(
     for name in _MOUNT:
         given = getattr(options, name)
         if given is not None and not (name == "height_m" and given == 0):
-            values[name] = given
+            values[name] = number_in(given, name, None, *_BOUNDS[name])
             values[_STD[name]] = options.height_std_m if name == "height_m" else 0.0
             words.append(f"{name} as given")
     known_tilt = "pitch_deg" in values  # a mount without a roll is level
@@ -265,11 +285,7 @@ def _mount_values(document: Mapping[str, Any], file: Path, prefix: str = "") -> 
     for name in (*_MOUNT, *_STD.values()):
         if document.get(name) is None:
             continue
-        value = _number(document[name], prefix + name, file)
-        low, high = _BOUNDS.get(name, (0.0, math.inf))
-        if not low <= value <= high or (name == "height_m" and value == 0):
-            raise MediaError(f"{value:g} is out of range", file=file, field=prefix + name)
-        values[name] = value
+        values[name] = number_in(document[name], prefix + name, file, *_BOUNDS[name])
     return values
 
 
@@ -282,9 +298,3 @@ def _document(file: Path) -> dict[str, Any]:
 def _pinhole(calibration: Calibration) -> PinholeCamera:
     c = calibration
     return PinholeCamera(c.width, c.height, c.fx, c.fy, c.cx, c.cy)
-
-
-def _number(value: Any, name: str, file: Path) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise MediaError(f"{value!r} is not a number", file=file, field=name)
-    return float(value)

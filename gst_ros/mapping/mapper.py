@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gst_ros.mapping.backend import Backend, BackendConfig, Trajectory
-from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera, check_camera
 from gst_ros.mapping.features import FeatureKind, open_features
 from gst_ros.mapping.fusion import GridConfig, build_grid
 from gst_ros.mapping.grid import OccupancyGrid
@@ -60,6 +60,7 @@ class Mapper:
         kind: FeatureKind | None = None,
     ) -> None:
         self.config = config or MapperConfig()
+        check_camera(camera, mount)
         self.camera, self.mount = camera, mount
         self.kind = kind or open_features(self.config.relocalise.features)
         self._tracker = Tracker(camera, mount, self.config.tracking)
@@ -91,10 +92,12 @@ class Mapper:
         """Make the map of all frames so far; more may follow, and another map be made then.
 
         Raises:
-            MapError: No frame came in.
+            MapError: No frame came in, or none shows anything to follow.
         """
         if not self._backend.keyframes:
             raise MapError("there is no frame to make a map of")
+        if not any(len(keyframe.track_ids) for keyframe in self._backend.keyframes):
+            raise MapError("shows too little to map: nothing in the pictures can be followed")
         self._backend.optimise(final=True)
         trajectory = self._backend.trajectory()
         numbers, counts = np.unique(trajectory.parts, return_counts=True)

@@ -13,6 +13,16 @@ from gst_ros.errors import ConfigError, MediaError
 from gst_ros.yaml_files import parse_yaml
 
 CALIBRATION_FILE = "camera.json"
+MOST_PIXELS = 100_000
+"""Longest side of a picture that a calibration can be of."""
+FOCAL_SHARES = (0.01, 100.0)
+"""Bounds of a focal length, in widths of the picture: fields of view of 178 and of half a degree."""
+_FOV_DEG = (1.0, 177.0)
+_FOCAL_RATIO = 5.0  # of fx and fy, either way
+_CENTRE_SIDES = 10.0  # how many widths or heights beside the picture its principal point may lie (parts of pictures)
+_MOST_DISTORTION = 1e4
+_MOST_BYTES = 1 << 20
+_SHOWN_LETTERS = 40
 _COEFFICIENTS = {"plumb_bob": 5, "rational_polynomial": 8, "equidistant": 4}
 
 
@@ -50,10 +60,13 @@ class Calibration:
             fov_deg: Horizontal field of view, edge to edge.
 
         Raises:
-            MediaError: The angle is not between 0 and 180 degrees.
+            MediaError: The angle is not between 1 and 177 degrees.
         """
-        if not 0 < fov_deg < 180:
-            raise MediaError(f"{fov_deg} degrees is no horizontal field of view", remedy="between 0 and 180")
+        low, high = _FOV_DEG
+        if not low <= fov_deg <= high:
+            raise MediaError(
+                f"{fov_deg:g} degrees is no horizontal field of view", remedy=f"allowed: {low:g} to {high:g}"
+            )
         focal = width / 2 / math.tan(math.radians(fov_deg) / 2)
         return cls(width, height, focal, focal, (width - 1) / 2, (height - 1) / 2)
 
@@ -64,6 +77,33 @@ class Calibration:
         x, y = width / self.width, height / self.height
         cx, cy = (self.cx + 0.5) * x - 0.5, (self.cy + 0.5) * y - 0.5
         return Calibration(width, height, self.fx * x, self.fy * y, cx, cy, self.distortion_model, self.distortion)
+
+    def check(self, file: Path | None = None) -> None:
+        """Refuse numbers that no camera has, wherever they come from: a file, settings or a topic.
+
+        Args:
+            file: What they were read from, for the error text.
+
+        Raises:
+            MediaError: It names the field and what is allowed.
+        """
+        for name, side in (("width", self.width), ("height", self.height)):
+            number_in(side, name, file, 1, MOST_PIXELS)
+        low, high = FOCAL_SHARES
+        for name, focal in (("fx", self.fx), ("fy", self.fy)):
+            if focal <= 0:
+                raise MediaError("a focal length must be positive", file=file, field=name)
+            number_in(focal, name, file, low * self.width, high * self.width)
+        number_in(self.fy, "fy", file, self.fx / _FOCAL_RATIO, self.fx * _FOCAL_RATIO)
+        for name, centre, side in (("cx", self.cx, self.width), ("cy", self.cy, self.height)):
+            number_in(centre, name, file, -_CENTRE_SIDES * side, (1 + _CENTRE_SIDES) * side)
+        _check_model(self.distortion_model, file)
+        count = len(self.distortion)
+        if count not in ((0, 4) if self.distortion_model == "equidistant" else (0, 4, 5, 8, 12, 14)):
+            problem = f"{self.distortion_model} has no {count} coefficients"
+            raise MediaError(problem, file=file, field="distortion")
+        for coefficient in self.distortion:
+            number_in(coefficient, "distortion", file, -_MOST_DISTORTION, _MOST_DISTORTION)
 
 
 def find_calibration(clip: Path) -> Path | None:
@@ -92,7 +132,11 @@ def read_document(file: Path) -> dict[str, Any]:
         MediaError: It cannot be read, or is no mapping.
     """
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        with file.open("rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise MediaError("too large for a calibration", file=file, remedy="check the path")
+        text = data.decode("utf-8-sig")
         document = json.loads(text) if file.suffix.lower() == ".json" else parse_yaml(text)
     except ConfigError as error:
         raise MediaError(f"cannot be read as a calibration: {error.problem}", file=file) from error
@@ -100,8 +144,7 @@ def read_document(file: Path) -> dict[str, Any]:
         raise MediaError(f"cannot be read as a calibration: {error}", file=file) from error
     if not isinstance(document, Mapping):
         raise MediaError("a calibration must be a mapping of names to values", file=file)
-    values = {str(key): value for key, value in document.items()}
-    return values
+    return {str(key): value for key, value in document.items()}
 
 
 def read_calibration(file: Path) -> Calibration:
@@ -117,7 +160,19 @@ def read_calibration(file: Path) -> Calibration:
     Raises:
         MediaError: It cannot be read, a number is missing or no number, or the lens model is unknown.
     """
-    values = read_document(file)
+    return parse_calibration(read_document(file), file)
+
+
+def parse_calibration(values: Mapping[str, Any], file: Path) -> Calibration:
+    """:func:`read_calibration` of what a file, or a part of one, was found to hold.
+
+    Args:
+        values: Names to values, not checked.
+        file: The file, for error texts.
+
+    Raises:
+        MediaError: As there.
+    """
     for inner in ("camera", "intrinsics"):
         if isinstance(values.get(inner), Mapping):
             values = {**values, **values[inner]}
@@ -126,13 +181,52 @@ def read_calibration(file: Path) -> Calibration:
     lens = _lens(values, file)
     fov = values.get("horizontal_fov_deg")
     if fov is not None and "fx" not in values:
-        ideal = Calibration.from_horizontal_fov(width, height, _number(fov, "horizontal_fov_deg", file))
+        fov_deg = number_in(fov, "horizontal_fov_deg", file, *_FOV_DEG)
+        ideal = Calibration.from_horizontal_fov(width, height, fov_deg)
         fx, fy, cx, cy = ideal.fx, ideal.fy, ideal.cx, ideal.cy
     else:
         fx, fy, cx, cy = _pinhole(values, width, height, file)
-    if fx <= 0 or fy <= 0:
-        raise MediaError("a focal length must be positive", file=file, field="fx" if fx <= 0 else "fy")
-    return Calibration(width, height, fx, fy, cx, cy, *lens)
+    calibration = Calibration(width, height, fx, fy, cx, cy, *lens)
+    calibration.check(file)
+    return calibration
+
+
+def number_in(
+    value: Any, field: str, file: Path | None = None, low: float = -math.inf, high: float = math.inf
+) -> float:
+    """A number of a file, checked.
+
+    Args:
+        value: What the file has there.
+        field: Its name.
+        file: The file.
+        low: Smallest allowed number, inclusive.
+        high: Largest allowed number, inclusive.
+
+    Raises:
+        MediaError: It is no finite number, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise MediaError(f"{_shown(value)} is not a number", file=file, field=field)
+    try:
+        number = float(value)
+    except OverflowError:  # whole numbers have no limit
+        raise MediaError("the number is too large", file=file, field=field) from None
+    if not math.isfinite(number):
+        raise MediaError(f"{value!r} is not a number", file=file, field=field)
+    if not low <= number <= high:
+        bounds = [f"{word} {bound:g}" for word, bound in (("from", low), ("up to", high)) if math.isfinite(bound)]
+        remedy = f"allowed: {' '.join(bounds)}" if bounds else None
+        raise MediaError(f"{number:g} is out of range", file=file, field=field, remedy=remedy)
+    return number
+
+
+def _shown(value: Any) -> str:
+    """A wrong value for an error text, which is one short line."""
+    if isinstance(value, (Mapping, list)):
+        return "a mapping" if isinstance(value, Mapping) else "a list"
+    text = repr(value)
+    return text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}..."
 
 
 def _pinhole(values: Mapping[str, Any], width: int, height: int, file: Path) -> tuple[float, float, float, float]:
@@ -144,19 +238,15 @@ def _pinhole(values: Mapping[str, Any], width: int, height: int, file: Path) -> 
             return matrix[0], matrix[4], matrix[2], matrix[5]
     if "fx" not in values:
         raise MediaError("missing", file=file, field="fx", remedy="give fx (pixels), K or horizontal_fov_deg")
-    fx = _number(values["fx"], "fx", file)
+    fx = number_in(values["fx"], "fx", file)
     defaults = {"fy": fx, "cx": (width - 1) / 2, "cy": (height - 1) / 2}
-    fy, cx, cy = (_number(values.get(name, default), name, file) for name, default in defaults.items())
+    fy, cx, cy = (number_in(values.get(name, default), name, file) for name, default in defaults.items())
     return fx, fy, cx, cy
 
 
 def _lens(values: Mapping[str, Any], file: Path) -> tuple[str, tuple[float, ...]]:
     model = values.get("distortion_model") or "plumb_bob"
-    if model not in _COEFFICIENTS:
-        known = ", ".join(_COEFFICIENTS)
-        raise MediaError(
-            f"'{model}' is not a lens model", file=file, field="distortion_model", remedy=f"known: {known}"
-        )
+    _check_model(model, file)
     name = next((n for n in ("distortion_coefficients", "distortion", "D", "d") if values.get(n) is not None), None)
     given = [] if name is None else _numbers(values[name], name, file)
     count = _COEFFICIENTS[model]
@@ -165,11 +255,19 @@ def _lens(values: Mapping[str, Any], file: Path) -> tuple[str, tuple[float, ...]
     return model, tuple(given + [0.0] * (count - len(given)))
 
 
+def _check_model(model: Any, file: Path | None) -> None:
+    if not isinstance(model, str) or model not in _COEFFICIENTS:
+        known = ", ".join(_COEFFICIENTS)
+        raise MediaError(
+            f"{_shown(model)} is not a lens model", file=file, field="distortion_model", remedy=f"known: {known}"
+        )
+
+
 def _size(values: Mapping[str, Any], names: tuple[str, ...], file: Path) -> int:
     name = next((n for n in names if n in values), None)
     if name is None:
         raise MediaError("missing", file=file, field=names[0], remedy="give the size in pixels that fx belongs to")
-    size = _number(values[name], name, file)
+    size = number_in(values[name], name, file, high=MOST_PIXELS)
     if size < 1 or size != int(size):
         raise MediaError(f"{values[name]!r} is not a number of pixels", file=file, field=name)
     return int(size)
@@ -181,10 +279,4 @@ def _numbers(value: Any, name: str, file: Path) -> list[float]:
     if not isinstance(value, list):
         raise MediaError("expected a list of numbers", file=file, field=name)
     flat = [item for row in value for item in (row if isinstance(row, list) else [row])]
-    return [_number(item, name, file) for item in flat]
-
-
-def _number(value: Any, name: str, file: Path) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise MediaError(f"{value!r} is not a number", file=file, field=name)
-    return float(value)
+    return [number_in(item, name, file) for item in flat]

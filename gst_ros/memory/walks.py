@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
-from gst_ros.errors import GstError
+from gst_ros.errors import GstError, MediaError
 from gst_ros.mapping.calibration import EstimateConfig, estimate_camera
-from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
+from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera, check_mount
 from gst_ros.mapping.camera_files import mount_told, rectifier
 from gst_ros.mapping.features import FeatureKind
 from gst_ros.mapping.mapper import Mapper, MapperConfig
@@ -259,6 +259,10 @@ class WalkRecorder:
         calibration = self._facts.calibration
         if calibration is None:
             return None
+        try:
+            calibration.check()
+        except MediaError as error:
+            raise MapError(f"its calibration has {error.field}: {error.problem}", remedy=error.remedy) from error
         height, width = frame.image_rgb.shape[:2]
         if abs(calibration.width * height - calibration.height * width) > 0.02 * calibration.height * width:
             raise MapError(
@@ -295,10 +299,13 @@ class WalkRecorder:
         facts, assumed = self._facts, EstimateConfig()
         roll_deg = facts.roll_deg or 0.0
         if self._config.camera_height_m > 0:
-            return CameraMount(self._config.camera_height_m, pitch_deg, roll_deg)
-        if facts.height_m is not None:
-            return CameraMount(facts.height_m, pitch_deg, roll_deg, facts.height_std_m)
-        return CameraMount(assumed.height_m, pitch_deg, roll_deg, assumed.height_m * assumed.height_std_share)
+            mount = CameraMount(self._config.camera_height_m, pitch_deg, roll_deg)
+        elif facts.height_m is not None:
+            mount = CameraMount(facts.height_m, pitch_deg, roll_deg, facts.height_std_m)
+        else:
+            mount = CameraMount(assumed.height_m, pitch_deg, roll_deg, assumed.height_m * assumed.height_std_share)
+        check_mount(mount)
+        return mount
 
 
 def _mark(stamp_ns: int, box: RedBox) -> Mark:

@@ -36,7 +36,7 @@ class CameraPlayerConfig(PlaybackConfig, TopicsConfig):
     fy: float = setting(0.0, "Focal length; 0: as fx.", unit="pixels", low=0.0)
     cx: float = setting(-1.0, "Principal point; negative: the middle.", unit="pixels", low=-1.0)
     cy: float = setting(-1.0, "Principal point; negative: the middle.", unit="pixels", low=-1.0)
-    horizontal_fov_deg: float = setting(0.0, "Field of view of an ideal camera; 0: unknown.", low=0.0, high=179.0)
+    horizontal_fov_deg: float = setting(0.0, "Field of view of an ideal camera; 0: unknown.", low=0.0, high=177.0)
     camera_height_m: float = setting(
         0.0, "Height of the camera above the floor, for camera/mount; 0: from the file.", unit="m", low=0.0, high=1000.0
     )
@@ -93,7 +93,9 @@ def calibration_of(config: CameraPlayerConfig, clip: Clip) -> Calibration | None
     if config.fx > 0:
         cx = config.cx if config.cx >= 0 else (width - 1) / 2
         cy = config.cy if config.cy >= 0 else (height - 1) / 2
-        return Calibration(width, height, config.fx, config.fy or config.fx, cx, cy, distortion=lens)
+        calibration = Calibration(width, height, config.fx, config.fy or config.fx, cx, cy, distortion=lens)
+        calibration.check()
+        return calibration
     if config.horizontal_fov_deg > 0:
         return replace(Calibration.from_horizontal_fov(width, height, config.horizontal_fov_deg), distortion=lens)
     file = _file(config, clip)
