@@ -14,6 +14,7 @@ from gst_ros.mapping.backend import Backend, BackendConfig
 from gst_ros.mapping.camera import CameraMount, PinholeCamera
 from gst_ros.mapping.corners import detect, follow
 from gst_ros.mapping.features import SiftFeatures
+from gst_ros.mapping.loops import LoopVerifier
 from gst_ros.mapping.planar import Array, between, compose, trajectory_rmse_m, wrap
 from gst_ros.mapping.tracking import Track, Tracker
 from gst_ros.media.frames import Frame
@@ -91,7 +92,8 @@ def run(
     images: list[Image], config: BackendConfig | None = None, odometry: Array | None = None
 ) -> tuple[list[Track], Backend]:
     tracker = Tracker(CAMERA, MOUNT)
-    backend = Backend(tracker.rig, SiftFeatures(), config)
+    kind = SiftFeatures()
+    backend = Backend(tracker.rig, lambda image: kind.extract(image, 500), LoopVerifier(tracker.rig, kind), config)
     tracks = []
     for k, image in enumerate(images):
         track = tracker.track(Frame(image, k * STEP_NS), None if odometry is None else odometry[k])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -11,15 +12,18 @@ from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
 from gst_ros.mapping.bundle import adjust, linearise
-from gst_ros.mapping.features import FeatureKind, Features
+from gst_ros.mapping.features import Features
 from gst_ros.mapping.keyframes import Keyframe
-from gst_ros.mapping.loops import Loop, LoopConfig, LoopVerifier
+from gst_ros.mapping.links import Link, Note, Trajectory, rehung
+from gst_ros.mapping.loops import Loop, LoopVerifier
 from gst_ros.mapping.motion import Rig
 from gst_ros.mapping.observations import gather
 from gst_ros.mapping.planar import Array, between, compose, inverse, transform, wrap
 from gst_ros.mapping.posegraph import WRONG, Ties, optimise
 from gst_ros.mapping.retrieval import Retrieval
 from gst_ros.mapping.tracking import Track
+
+__all__ = ["Backend", "BackendConfig", "Trajectory"]
 
 _LATEST_KEPT = 10  # these keyframes are never thinned out: tracking still hangs on them
 _NEAR_FLOOR_M = 0.05  # what is so low probably lies on the floor; the weights sort out what does not
@@ -43,77 +47,35 @@ class BackendConfig(Settings):
     final_iterations: int = setting(8, "Steps of each of the two final bundle adjustments.", low=1)
 
 
-@dataclass(frozen=True)
-class Link:
-    """The tracked motion to a keyframe from the one before.
-
-    Attributes:
-        before: Index of the one before.
-        motion: (3,) pose in the ``base`` of the one before.
-        covariance: 3 x 3.
-        whole: Whether the two are neighbours still (with corners in common), or one in between was thinned out.
-    """
-
-    before: int
-    motion: Array
-    covariance: Array
-    whole: bool
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """Where the camera was.
-
-    Attributes:
-        stamps_ns: F times of all frames.
-        poses: F x 3 in ``map``.
-        states: F words of the tracker: tracking, weak, lost.
-        parts: F numbers: frames with the same number are placed relative to each other; 0 is the first frame's part.
-    """
-
-    stamps_ns: NDArray[np.int64]
-    poses: Array
-    states: tuple[str, ...]
-    parts: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class _Note:
-    """What is remembered of a frame: its pose relative to a keyframe."""
-
-    stamp_ns: int
-    relative: Array
-    state: str
-
-
 class Backend:
     """Poses of all frames by those of a bounded number of keyframes.
 
     Args:
         rig: Camera and mount of the tracker.
-        features: For loops; None closes none.
+        extract: Finds the features of a keyframe's picture, for loops; it and the verifier run in a thread.
+        verifier: Turns pairs of keyframes into loops; None closes none.
         config: Settings.
-        loop_config: Settings of loop closure.
     """
 
     def __init__(
         self,
         rig: Rig,
-        features: FeatureKind | None,
+        extract: Callable[[NDArray[np.uint8]], Features],
+        verifier: LoopVerifier | None,
         config: BackendConfig | None = None,
-        loop_config: LoopConfig | None = None,
     ) -> None:
         self.config = config or BackendConfig()
         self.rig = rig
         self.keyframes: list[Keyframe] = []
         self.poses = np.empty((0, 3))
         self.loops: list[Loop] = []
-        self._verifier = None if features is None else LoopVerifier(rig, features, loop_config)
+        self._extract, self._verifier = extract, verifier
         self._places: dict[int, Features] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="features")
         self._coming: tuple[Keyframe, Future[Features]] | None = None
+        self._compared: list[tuple[int, int, Future[Loop | None]]] = []
         self._links: dict[int, Link] = {}
-        self._notes: dict[int, list[_Note]] = defaultdict(list)
+        self._notes: dict[int, list[Note]] = defaultdict(list)
         self._part_of: dict[int, int] = {}  # sub-map -> part
         self._pending: list[Loop] = []  # between parts, not yet believed
         self._tried: set[tuple[int, int]] = set()
@@ -127,7 +89,7 @@ class Backend:
         """
         if track.keyframe is not None:
             self._add_keyframe(track.keyframe)
-        self._notes[track.reference].append(_Note(track.stamp_ns, track.relative, track.state))
+        self._notes[track.reference].append(Note(track.stamp_ns, track.relative, track.state))
         return compose(self.poses[self._rows[track.reference]], track.relative)
 
     def optimise(self, final: bool = False) -> None:
@@ -135,9 +97,10 @@ class Backend:
         if not self.keyframes:
             return
         self._take_place()
+        self._take_loops()
         if final and self._verifier is not None:
-            for index in sorted(self._places):
-                self._close_loops(index)
+            while self._compare_all():
+                pass
         self._optimise_graph()
         if final:
             self._adjust()
@@ -190,7 +153,7 @@ class Backend:
         self.poses = np.concatenate([self.poses, pose[None]])
         if self._verifier is not None and self._is_place(keyframe, pose):
             self._take_place()
-            self._coming = keyframe, self._worker.submit(self._verifier.extract, keyframe)
+            self._coming = keyframe, self._worker.submit(self._features_of, keyframe)
         if len(self.keyframes) > self.config.most_keyframes:
             self._thin()
 
@@ -227,12 +190,12 @@ class Backend:
         link = self._links.pop(index)
         step = between(self.poses[self._rows[link.before]], self.poses[self._rows[index]])
         for note in self._notes.pop(index, []):
-            self._notes[link.before].append(_Note(note.stamp_ns, compose(step, note.relative), note.state))
+            self._notes[link.before].append(Note(note.stamp_ns, compose(step, note.relative), note.state))
         for after, other in list(self._links.items()):
             if other.before == index:
                 motion = compose(step, other.motion)
                 self._links[after] = Link(link.before, motion, link.covariance + other.covariance, False)
-        loops = [_rehung(c, index, link, step) for c in self.loops]
+        loops = [rehung(c, index, link, step) for c in self.loops]
         # Of several between the same two the surest is enough; so there are never many more than keyframes.
         loops.sort(key=lambda c: float(np.trace(c.covariance)))
         self.loops = list({(c.first, c.second): c for c in reversed(loops) if c.first != c.second}.values())
@@ -244,19 +207,42 @@ class Backend:
     def _take_place(self) -> None:
         """Compare the last place with earlier ones, once its features are there.
 
-        They are extracted beside the tracking and waited for when the next place comes. So what is found depends on
-        the frames alone, never on the speed of the machine.
+        They are extracted and compared beside the tracking, and each step is waited for when the next place comes. So
+        what is found depends on the frames alone, never on the speed of the machine.
         """
+        self._take_loops()
         if self._coming is None:
             return
         keyframe, features = self._coming
         self._coming = None
-        if keyframe.index not in self._rows:
-            return
-        self._places[keyframe.index] = features.result()
-        found = self._close_loops(keyframe.index)
+        if keyframe.index in self._rows:
+            self._places[keyframe.index] = features.result()
+            self._compare(keyframe.index)
+
+    def _compare_all(self) -> bool:
+        """Compare all places with those that may show the same; whether parts were joined, so that more may."""
+        parts = len(set(self._part_of.values()))
+        for index in sorted(self._places):
+            self._compare(index)
+        compared, self._compared = self._compared, []
+        for first, second, loop in compared:
+            self._accept(first, second, loop.result())
+        return len(set(self._part_of.values())) < parts
+
+    def _take_loops(self) -> None:
+        """Take in what comparing the place before has found."""
+        compared, self._compared = self._compared, []
+        found = sum(self._accept(first, second, loop.result()) for first, second, loop in compared)
         if found and self._ties().squared(self.poses)[-found:].max() > 2.0:
             self._optimise_graph()
+
+    def _features_of(self, keyframe: Keyframe) -> Features:
+        return self._extract(keyframe.image_rgb)
+
+    @property
+    def features(self) -> dict[int, Features]:
+        """Features of those keyframes that were compared with others, by their times."""
+        return {self.keyframes[self._rows[index]].stamp_ns: found for index, found in self._places.items()}
 
     def _is_place(self, keyframe: Keyframe, pose: Array) -> bool:
         if self._coming is not None and self._coming[0].index in self._rows:
@@ -275,26 +261,29 @@ class Backend:
     def _part(self, index: int) -> int:
         return self._part_of[self.keyframes[self._rows[index]].submap]
 
-    def _close_loops(self, index: int) -> int:
-        """Compare a keyframe with earlier ones that may show the same place; how many loops are new."""
+    def _compare(self, index: int) -> None:
+        """Begin to compare a keyframe with earlier ones that may show the same place."""
         assert self._verifier is not None
         new = self.keyframes[self._rows[index]]
-        found = 0
         for other in self._near(index) + self._alike(index):
             if (other, index) in self._tried:
                 continue
             self._tried.add((other, index))
             old = self.keyframes[self._rows[other]]
-            loop = self._verifier.verify(old, new, self._places[other], self._places[index])
-            if loop is None:
-                continue
-            if self._part(other) != self._part(index):
-                self._pending.append(loop)
-                found += self._join(loop)
-            elif self._credible(loop):
-                self.loops.append(loop)
-                found += 1
-        return found
+            found = self._worker.submit(self._verifier.verify, old, new, self._places[other], self._places[index])
+            self._compared.append((other, index, found))
+
+    def _accept(self, first: int, second: int, loop: Loop | None) -> int:
+        """Take in what comparing two keyframes gave; how many loops are new."""
+        if loop is None or first not in self._rows or second not in self._rows:
+            return 0
+        if self._part(first) != self._part(second):
+            self._pending.append(loop)
+            return self._join(loop)
+        if not self._credible(loop):
+            return 0
+        self.loops.append(loop)
+        return 1
 
     def _credible(self, loop: Loop) -> bool:
         """Whether tracking between two keyframes can have drifted as far as a loop says.
@@ -424,25 +413,3 @@ class Backend:
         bundle.on_floor = np.abs(bundle.points[:, 2]) < _NEAR_FLOOR_M
         adjust(self.rig, bundle, self.config.final_iterations)
         self.poses = bundle.poses
-
-
-def _rehung(loop: Loop, gone: int, link: Link, step: Array) -> Loop:
-    """A loop with a keyframe that is left out, given to the keyframe before it: its motion stays, its matches go.
-
-    Args:
-        loop: Any loop.
-        gone: Index of the keyframe that is left out.
-        link: From the keyframe before it.
-        step: (3,) pose of the one left out in ``base`` of the one before it.
-    """
-    if gone not in (loop.first, loop.second):
-        return loop
-    if loop.first == gone:
-        first, second, motion = link.before, loop.second, compose(step, loop.motion)
-    else:
-        first, second, motion = loop.first, link.before, compose(loop.motion, inverse(step))
-    if first > second:
-        first, second, motion = second, first, inverse(motion)
-    nothing = np.empty((0, 2))
-    covariance = loop.covariance + link.covariance
-    return Loop(first, second, motion, covariance, nothing, nothing, np.empty((0, 3)), np.empty(0, dtype=bool))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 
 from gst_ros.config import Settings, setting
@@ -20,7 +21,7 @@ _NEAR_PX = 10.0  # a feature so near to a followed corner has about its depth
 class LoopConfig(Settings):
     """Settings of loop closure."""
 
-    features: int = setting(500, "Features per keyframe.", low=50)
+    features: int = setting(400, "Features of a keyframe that are matched.", low=50)
     pixel_std: float = setting(1.5, "Standard deviation of a feature's coordinate.", unit="px", above=0.0)
     least_inliers: int = setting(25, "Fewer agreeing matches are no loop.", low=6)
     least_share: float = setting(0.35, "A smaller share of agreeing matches is no loop.", low=0.0, high=1.0)
@@ -59,19 +60,24 @@ class LoopVerifier:
 
     Args:
         rig: Camera and mount, for pixels of the tracker.
-        features: How to extract and match.
+        features: How to match.
         config: Settings.
+        rig_from_features: 3 x 3 homography from the features' pixels to those of the tracker's camera; None: they
+            differ by their size at most.
     """
 
-    def __init__(self, rig: Rig, features: FeatureKind, config: LoopConfig | None = None) -> None:
+    def __init__(
+        self,
+        rig: Rig,
+        features: FeatureKind,
+        config: LoopConfig | None = None,
+        rig_from_features: Array | None = None,
+    ) -> None:
         self.config = config or LoopConfig()
         self._rig = rig
         self._kind = features
+        self._matrix = rig_from_features
         self._random = np.random.default_rng(1)
-
-    def extract(self, keyframe: Keyframe) -> Features:
-        """Features of a keyframe's picture."""
-        return self._kind.extract(keyframe.image_rgb, self.config.features)
 
     def verify(self, first: Keyframe, second: Keyframe, seen_first: Features, seen_second: Features) -> Loop | None:
         """Match two keyframes and find the motion between them that the matches agree on.
@@ -82,6 +88,7 @@ class LoopVerifier:
             seen_first: Features of the first.
             seen_second: Features of the second.
         """
+        seen_first, seen_second = (seen.take(slice(0, self.config.features)) for seen in (seen_first, seen_second))
         matches = self._kind.match(seen_first, [seen_second])[0]
         if len(matches) < self.config.least_inliers:
             return None
@@ -115,6 +122,10 @@ class LoopVerifier:
         camera = self._rig.camera
         both = []
         for seen, rows in ((first, matches.first), (second, matches.second)):
+            if self._matrix is not None:
+                turned = cv2.perspectiveTransform(seen.keypoints[rows].astype(np.float64)[None], self._matrix)[0]
+                both.append(np.asarray(turned, np.float64))
+                continue
             scale = np.array([camera.width / seen.width, camera.height / seen.height])
             both.append((seen.keypoints[rows].astype(np.float64) + 0.5) * scale - 0.5)
         return both[0], both[1]

@@ -9,19 +9,20 @@ place.pose_at(stamp_ns), place.locate(image_rgb), place.grid, place.register_pla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from gst_ros.mapping.backend import Backend, BackendConfig, Trajectory
+from gst_ros.mapping.backend import Backend, BackendConfig
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera, check_camera
-from gst_ros.mapping.features import FeatureKind, open_features
+from gst_ros.mapping.features import FeatureKind, Features, open_features
 from gst_ros.mapping.fusion import GridConfig, build_grid
 from gst_ros.mapping.grid import OccupancyGrid
 from gst_ros.mapping.keyframes import Keyframe, decode
-from gst_ros.mapping.loops import LoopConfig
+from gst_ros.mapping.links import Trajectory
+from gst_ros.mapping.loops import LoopConfig, LoopVerifier
 from gst_ros.mapping.planar import Array
 from gst_ros.mapping.relocalise import RelocaliseConfig, Relocaliser
 from gst_ros.mapping.spatial_map import MapKeyframe, SpatialMap
@@ -64,7 +65,14 @@ class Mapper:
         self.camera, self.mount = camera, mount
         self.kind = kind or open_features(self.config.relocalise.features)
         self._tracker = Tracker(camera, mount, self.config.tracking)
-        self._backend = Backend(self._tracker.rig, self.kind, self.config.backend, self.config.loops)
+        self._relocaliser = self._new_relocaliser()
+        rig = self._tracker.rig
+        # Loops are sought with the features that pictures are located by: they are extracted once.
+        scale = np.array([rig.camera.width / camera.width, rig.camera.height / camera.height])
+        middle = 0.5 * scale - 0.5
+        to_rig = np.array([[scale[0], 0.0, middle[0]], [0.0, scale[1], middle[1]], [0.0, 0.0, 1.0]])
+        verifier = LoopVerifier(rig, self.kind, self.config.loops, to_rig @ self._relocaliser.picture_from_features)
+        self._backend = Backend(rig, self._relocaliser.extract, verifier, self.config.backend)
 
     def add(self, frame: Frame, odometry: Array | None = None) -> Track:
         """Take in the next frame.
@@ -104,13 +112,16 @@ class Mapper:
         main = int(numbers[np.argmax(counts)])
         keyframes = tuple(_placed(self._backend.keyframes, trajectory))
         chosen = [keyframe for keyframe in keyframes if keyframe.part == main]
-        relocaliser = Relocaliser(self.camera, self.mount, self.config.relocalise, self.kind)
+        relocaliser = self._new_relocaliser()
         with ThreadPoolExecutor(1) as pool:
-            filled = pool.submit(_fill, relocaliser, chosen)
+            filled = pool.submit(_fill, relocaliser, chosen, self._backend.features)
             grid = self._grid(chosen)
             filled.result()
         notes = tuple(_notes(trajectory, main))
         return SpatialMap(self.camera, self.mount, trajectory, keyframes, grid, relocaliser, main, notes)
+
+    def _new_relocaliser(self) -> Relocaliser:
+        return Relocaliser(self.camera, self.mount, self.config.relocalise, self.kind)
 
     def _grid(self, keyframes: Sequence[MapKeyframe]) -> OccupancyGrid | None:
         """The grid; None where there are no two views to compare."""
@@ -130,9 +141,10 @@ def _placed(keyframes: Iterable[Keyframe], trajectory: Trajectory) -> Iterator[M
         yield MapKeyframe(keyframe.stamp_ns, trajectory.poses[row], int(trajectory.parts[row]), keyframe.jpeg)
 
 
-def _fill(relocaliser: Relocaliser, keyframes: Iterable[MapKeyframe]) -> None:
+def _fill(relocaliser: Relocaliser, keyframes: Sequence[MapKeyframe], known: Mapping[int, Features]) -> None:
+    """Give all keyframes to a relocaliser, with the features that are known by their times."""
     for keyframe in keyframes:
-        relocaliser.add(decode(keyframe.jpeg), keyframe.pose, keyframe.stamp_ns)
+        relocaliser.add(decode(keyframe.jpeg), keyframe.pose, keyframe.stamp_ns, known.get(keyframe.stamp_ns))
     relocaliser.prepare()
 
 

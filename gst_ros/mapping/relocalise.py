@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gst_ros.config import Settings, setting
 from gst_ros.errors import ConfigError
 from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
-from gst_ros.mapping.features import FeatureKind, Matches, open_features
+from gst_ros.mapping.features import FeatureKind, Features, Matches, open_features
 from gst_ros.mapping.keyframe_arrays import pack, unpack
 from gst_ros.mapping.landmark_index import GuidedConfig, LandmarkIndex, Pair
 from gst_ros.mapping.landmarks import Depths, LandmarkConfig, View, triangulate
@@ -141,13 +141,16 @@ class Relocaliser:
         self._inside = self._tilt.inside(camera.width, camera.height)
         self._index: LandmarkIndex | None = None
 
-    def add(self, image: NDArray[np.uint8], pose: Array, stamp_ns: int) -> None:
-        """Take a keyframe in.
+    @property
+    def picture_from_features(self) -> Array:
+        """3 x 3 homography from pixels of a keyframe's features, which are of a turned picture, to its own pixels."""
+        return np.asarray(np.linalg.inv(self._tilt.homography))
+
+    def extract(self, image: NDArray[np.uint8]) -> Features:
+        """Features of a keyframe, for :meth:`add_features`; may run beside other methods.
 
         Args:
             image: H x W x 3 (RGB) or H x W, of the camera's size.
-            pose: (3,): x_m, y_m, yaw_rad of ``base`` in ``map``.
-            stamp_ns: Its time.
 
         Raises:
             MapError: The picture has another size.
@@ -157,7 +160,24 @@ class Relocaliser:
                 f"a keyframe has {image.shape[1]} x {image.shape[0]} pixels, the camera"
                 f" {self.camera.width} x {self.camera.height}"
             )
-        features = self.kind.extract(self._tilt.turn(image), self.config.keyframe_features, self._inside)
+        return self.kind.extract(self._tilt.turn(image), self.config.keyframe_features, self._inside)
+
+    def add(self, image: NDArray[np.uint8], pose: Array, stamp_ns: int, features: Features | None = None) -> None:
+        """Take a keyframe in.
+
+        Args:
+            image: H x W x 3 (RGB) or H x W, of the camera's size.
+            pose: (3,): x_m, y_m, yaw_rad of ``base`` in ``map``.
+            stamp_ns: Its time.
+            features: What :meth:`extract` gave for it, where that is known already.
+
+        Raises:
+            MapError: The picture has another size.
+        """
+        self.add_features(self.extract(image) if features is None else features, pose, stamp_ns)
+
+    def add_features(self, features: Features, pose: Array, stamp_ns: int) -> None:
+        """Take a keyframe in of which :meth:`extract` gave the features."""
         self.views.append(View(features, self._tilt.camera, self._tilt.mount, np.asarray(pose, np.float64)))
         self.stamps_ns.append(stamp_ns)
         self._index = None
