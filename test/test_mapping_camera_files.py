@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,17 @@ import numpy as np
 import pytest
 from mapping_rendering import rendered
 
-from gst_ros.errors import ConfigError, MediaError
+from gst_ros.errors import ConfigError, GstError, MediaError
 from gst_ros.mapping.calibration import CameraEstimate
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
 from gst_ros.mapping.camera_files import CameraOfClip, CameraOptions, camera_for, map_frames, query_camera, rectifier
 from gst_ros.mapping.constancy import Constancy
+from gst_ros.mapping.mapper import Mapper, MapperConfig
+from gst_ros.mapping.relocalise import RelocaliseConfig
 from gst_ros.media.calibration import Calibration
 from gst_ros.media.clip import Clip, open_clip
 from gst_ros.media.frames import Frame
+from gst_ros.memory.walks import facts_beside
 
 QUICK = {"check_planar": False}
 
@@ -97,6 +101,69 @@ def test_bad_values_name_their_field(clip: Clip, tmp_path: Path, values: dict[st
     with pytest.raises(MediaError) as error:
         camera_for(clip, CameraOptions(**QUICK))
     assert error.value.field == field and "camera.json" in str(error.value)
+
+
+HUGE = 10**400
+WILD: list[tuple[dict[str, Any], str]] = [
+    ({"fx": 1e300}, "fx"),
+    ({"fx": 1e-300}, "fx"),
+    ({"fx": HUGE}, "fx"),
+    ({"fx": math.inf}, "fx"),
+    ({"fy": 4000}, "fy"),
+    ({"cx": 1e300}, "cx"),
+    ({"width": 10**30, "height": 10**30}, "width"),
+    ({"width": HUGE}, "width"),
+    ({"distortion": [1e300] * 5}, "distortion"),
+    ({"distortion_model": ["x"]}, "distortion_model"),
+    ({"distortion_model": {"a": 1}}, "distortion_model"),
+    ({"height_m": HUGE}, "height_m"),
+    ({"height_m": 1e9}, "height_m"),
+    ({"height_m": 1e-9}, "height_m"),
+    ({"height_std_m": 1e300}, "height_std_m"),
+    ({"pitch_deg": math.nan}, "pitch_deg"),
+    ({"pitch_deg": [35]}, "pitch_deg"),
+]
+
+
+@pytest.mark.parametrize(("values", "field"), WILD)
+def test_wild_numbers_of_a_file_are_refused_by_whoever_reads_it(
+    clip: Clip, tmp_path: Path, values: dict[str, Any], field: str
+) -> None:
+    file = write(tmp_path, **{"width": 80, "height": 60, "fx": 50.0, **values})
+    section = {"width": 80, "height": 60, "fx": 50.0, **values}
+    for read in (
+        lambda: camera_for(clip, CameraOptions(**QUICK)),
+        lambda: facts_beside(tmp_path / "clip.mp4"),
+        lambda: query_camera(write(tmp_path, query_view=section), 80, 60),
+    ):
+        with pytest.raises(MediaError) as error:
+            read()
+        assert error.value.field in (field, f"query_view.{field}")
+        assert str(file) in str(error.value) and len(str(error.value)) < 250 + len(str(file))
+
+
+@pytest.mark.parametrize("values", [{"height_m": 1e300}, {"height_m": 1e-300}, {"fx": 1e300}, {"fx": 1e-300}])
+def test_wild_numbers_of_options_are_refused(clip: Clip, values: dict[str, float]) -> None:
+    with pytest.raises(GstError) as error:
+        camera_for(clip, CameraOptions(**{"fx": 50.0, "pitch_deg": 3.0, **values}, **QUICK))
+    assert error.value.field == next(iter(values))
+
+
+def test_a_camera_with_wild_numbers_makes_no_map() -> None:
+    good = PinholeCamera.centred(80, 60, 50.0)
+    for camera, mount in ((replace(good, fx=1e-300), CameraMount()), (good, CameraMount(math.nan))):
+        with pytest.raises(MapError) as error:
+            Mapper(camera, mount, MapperConfig(relocalise=RelocaliseConfig(features="sift")))
+        assert error.value.field in ("fx", "height_m")
+
+
+def test_a_query_view_has_the_pictures_shape_and_the_usual_where_nothing_is_told(tmp_path: Path) -> None:
+    usual = CameraMount(0.3, 0.0, height_std_m=0.003, pitch_std_deg=0.5, roll_std_deg=0.15)
+    file = write(tmp_path, query_view={"width": 80, "height": 60, "fx": 50, "pitch_deg": 10})
+    found = query_camera(file, 80, 60, usual)
+    assert found is not None and found[1] == replace(usual, pitch_deg=10.0, pitch_std_deg=0.0)
+    with pytest.raises(MediaError, match="80 x 60, the picture has 80 x 80"):
+        query_camera(file, 80, 80)
 
 
 def test_another_shape_of_picture_is_refused(clip: Clip, tmp_path: Path) -> None:

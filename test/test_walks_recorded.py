@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -147,3 +148,22 @@ def test_a_copy_with_marks_needs_no_map_of_its_own(frames: list[Frame], facts: C
     other = walk_of([*marked[:6], *(replace(f, stamp_ns=f.stamp_ns + 5_000_000_000) for f in frames[14:16])])
     assert other.place is not first.place and len(other.place.trajectory.stamps_ns) == 8
     assert len(other.marks) == 2
+
+
+def test_a_walk_that_shows_nothing_is_no_map_and_no_crash(facts: CameraFacts) -> None:
+    black = [Frame(np.zeros((512, 640, 3), np.uint8), k * 100_000_000) for k in range(3)]
+    for told in (facts, CameraFacts()):
+        with pytest.raises(MapError, match="shows too little to map"):
+            recorded(black, {0: told}).finish()
+
+
+def test_a_camera_of_which_nonsense_is_told_is_no_crash(frames: list[Frame], facts: CameraFacts) -> None:
+    assert facts.calibration is not None
+    for wrong in (
+        replace(facts, height_m=1e300),
+        replace(facts, pitch_deg=math.nan),
+        replace(facts, calibration=replace(facts.calibration, fx=1e300)),
+        replace(facts, calibration=replace(facts.calibration, distortion_model="foo", distortion=(0.1,) * 14)),
+    ):
+        with pytest.raises(MapError, match=r"number|out of range|lens model"):
+            recorded(frames[:2], {0: wrong}).finish()
