@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 from gst_ros.mapping.camera import CameraMount, PinholeCamera
-from gst_ros.mapping.upright_pnp import (
-    Sightings,
-    UprightConfig,
-    UprightPose,
-    points_and_derivatives,
-    refine_upright,
-    rotations,
-    search_upright,
-)
+from gst_ros.mapping.upright_hypotheses import Sightings, UprightConfig, rotations
+from gst_ros.mapping.upright_pnp import Known, UprightPose, points_and_derivatives, refine_upright, search_upright
 
 CAMERA = PinholeCamera.centred(640, 512, 335.3)
 TRUTH = np.array([1.3, -0.7, 0.9, 1.5, 0.0, 0.0])
@@ -116,3 +109,29 @@ def test_a_near_pose_is_refined_without_a_search() -> None:
 def test_too_few_points_give_nothing() -> None:
     rng = np.random.default_rng(7)
     assert search_upright(seen(room(1, rng), TRUTH, 0.0, rng), CAMERA, CameraMount(1.5)) == []
+
+
+def test_a_known_yaw_finds_the_pose_where_nearly_all_matches_are_wrong() -> None:
+    rng = np.random.default_rng(8)
+    points = room(150, rng)
+    sightings = seen(points, TRUTH, 1.0, rng)
+    wrong = np.arange(150) >= 15
+    sightings.pixels[wrong] = rng.uniform([0, 256], [640, 512], (135, 2))
+    known = Known(TRUTH[2] + 0.003 + np.pi / 2 * np.arange(4, dtype=np.float64), math.radians(0.4))
+    found = search_upright(sightings, CAMERA, CameraMount(1.5, height_std_m=0.02, pitch_std_deg=0.3), None, known)[0]
+    assert np.hypot(*(found.pose[:2] - TRUTH[:2])) < 0.08
+    assert abs(found.pose[2] - TRUTH[2]) < math.radians(0.6)
+
+
+def test_a_known_place_holds_what_the_points_leave_open() -> None:
+    rng = np.random.default_rng(9)
+    points = room(40, rng)
+    sightings = seen(points, TRUTH, 1.0, rng)
+    sightings.spreads_m[:] = 2.0 * (points - [*TRUTH[:2], 1.5])  # hardly more than directions are known
+    start = TRUTH + np.array([0.2, 0.15, 0.0, 0.0, 0.0, 0.0])
+    prior = CameraMount(1.5, pitch_std_deg=0.3)
+    place = Known(np.array([TRUTH[2]]), 0.01, TRUTH[:2], 0.002)
+    held, free = (refine_upright(start, sightings, CAMERA, prior, None, known) for known in (place, None))
+    assert held is not None and free is not None
+    assert np.hypot(*(held.pose[:2] - TRUTH[:2])) < 0.01
+    assert held.covariance[0, 0] < 0.5 * free.covariance[0, 0]

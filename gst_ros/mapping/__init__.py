@@ -9,7 +9,8 @@ is ``camera_optical_frame``: x right, y down, z ahead.
 
 What is in this folder:
 
-- the way in: ``mapper`` (frames in), ``spatial_map`` (what comes out), ``map_files``, ``trajectory_files``, ``picture``
+- the way in: ``mapper`` (frames in), ``spatial_map`` (what comes out), ``map_files`` (checked by
+  ``map_schema``), ``trajectory_files``, ``picture``
 - the camera: ``camera``, ``camera_files``, ``calibration`` (with ``pairs``, ``planar_epipolar``, ``planar_fit``,
   ``vanishing``, ``constancy``), ``sway``
 - tracking: ``tracking``, ``corners``, ``tracks``, ``motion``, ``turning``, ``planar``
@@ -17,7 +18,8 @@ What is in this folder:
 - the grid: ``sweep``, ``fusion``, ``grid``, ``manhattan``; on a plan: ``plan_match``, ``plan_images``, ``plan_search``,
   ``plan_refine``
 - single pictures: ``relocalise``, ``features`` (``xfeat``, ``lighterglue``), ``retrieval``, ``landmarks``,
-  ``landmark_index``, ``query_picture``, ``tilted``, ``upright_pnp``, ``keyframe_arrays``
+  ``landmark_index``, ``query_picture``, ``tilted``, ``level_lines``, ``floor_texture``, ``grid_depths``,
+  ``upright_hypotheses``, ``upright_pnp``, ``pose_confidence``, ``keyframe_arrays``
 - six degrees of freedom, not used by ``mapper``: ``six_dof``, ``sfm_process``, and its gate ``spread``
 
 No ROS here, and torch only where a learned feature needs it.

@@ -14,7 +14,7 @@ from gst_ros.mapping.features import Matches
 from gst_ros.mapping.landmarks import Depths, View, points_of
 from gst_ros.mapping.query_picture import QueryPicture
 from gst_ros.mapping.retrieval import Retrieval
-from gst_ros.mapping.upright_pnp import Sightings, rotations
+from gst_ros.mapping.upright_hypotheses import Sightings, rotations
 
 _NEAREST = 8
 """Keypoints around its place that a landmark is compared with."""
@@ -79,6 +79,11 @@ class LandmarkIndex:
         keypoints = [nothing, *(picture.starts[pair.scale] + pair.matches.first for pair in pairs)]
         trust = [np.zeros(0), *(pair.matches.scores.astype(np.float64) for pair in pairs)]
         return self._sightings(picture, np.concatenate(keypoints), np.concatenate(marks), np.concatenate(trust))
+
+    def known_since(self, before: LandmarkIndex, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
+        """Which of the sightings of :meth:`sightings` are of landmarks whose depth was not known before."""
+        marks = [np.zeros(0, np.int64), *(self.starts[pair.keyframe] + pair.matches.second for pair in pairs)]
+        return np.asarray((self.known & ~before.known)[np.concatenate(marks)])
 
     def _sightings(
         self, picture: QueryPicture, keypoints: NDArray[np.int64], marks: NDArray[np.int64], trust: Array

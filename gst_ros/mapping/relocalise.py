@@ -12,20 +12,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.config import Settings, setting
 from gst_ros.errors import ConfigError
 from gst_ros.mapping.camera import Array, CameraMount, MapError, PinholeCamera
-from gst_ros.mapping.features import FeatureKind, Features, Matches, open_features
+from gst_ros.mapping.features import FeatureKind, Features, Matches, as_gray, open_features
+from gst_ros.mapping.floor_texture import FloorFit, FloorMosaic, FloorScores, FloorSearcher
+from gst_ros.mapping.grid import OccupancyGrid
+from gst_ros.mapping.grid_depths import with_grid
 from gst_ros.mapping.keyframe_arrays import pack, unpack
 from gst_ros.mapping.landmark_index import GuidedConfig, LandmarkIndex, Pair
 from gst_ros.mapping.landmarks import Depths, LandmarkConfig, View, triangulate
+from gst_ros.mapping.level_lines import LEAST_STRENGTH, QUARTER_RAD, Walls, walls_of, walls_seen
 from gst_ros.mapping.planar import wrap
+from gst_ros.mapping.pose_confidence import confidence_of, worth_of
 from gst_ros.mapping.query_picture import QueryPicture, read_picture
 from gst_ros.mapping.tilted import highest_deg, tilt_to
-from gst_ros.mapping.upright_pnp import Sightings, UprightConfig, UprightPose, refine_upright, search_upright
+from gst_ros.mapping.upright_hypotheses import PARAMETERS, Sightings, UprightConfig
+from gst_ros.mapping.upright_pnp import Known, UprightPose, refine_upright, search_upright, support_of
 
 _NO_MATCHES = Matches(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
 
@@ -43,6 +50,13 @@ class RelocaliseConfig(Settings):
     first_features: int = setting(200, "Features that are matched first.", low=20)
     thorough: int = setting(5, "Pairs that all features are matched of.", low=1)
     verified: int = setting(3, "Poses that are verified in full.", low=1)
+    walls_every: int = setting(3, "Of so many keyframes, one tells where the walls run.", low=1)
+    walls_pitch_std_deg: float = setting(1.0, "Walls and floor are used up to this deviation.", unit="deg", low=0.0)
+    hopeful: float = setting(0.3, "Poses with less support than this share of the best are left.", low=0.0, high=1.0)
+    yaw_std_deg: float = setting(0.4, "How well a picture's edges tell its yaw.", unit="deg", above=0.0)
+    floors: int = setting(4, "Places where the floor fits best that are tried.", low=0)
+    least_floor: float = setting(0.3, "Least score of such a place.", low=0.0)
+    floor_std_m: float = setting(0.06, "How well a fitting floor tells the place.", unit="m", above=0.0)
     least_matches: int = setting(5, "Pairs with fewer matches are left out.", low=1)
     guided: GuidedConfig = field(default_factory=GuidedConfig)
     search: UprightConfig = field(default_factory=lambda: UprightConfig(pixel_std=2.0))
@@ -53,7 +67,7 @@ class RelocaliseConfig(Settings):
     pitch_deg: float = setting(0.0, "Pitch of a picture of which nothing is known.", unit="deg", low=-60, high=80)
     pitch_std_deg: float = setting(0.3, "How well that is known.", unit="deg", low=0.0)
     height_std: float = setting(0.01, "The same of its height, relative to the map's camera.", low=0.0)
-    least_confidence: float = setting(0.7, "Poses less sure than this are given as lost.", low=0.0, high=1.0)
+    least_confidence: float = setting(0.8, "Poses less sure than this are given as lost.", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -98,11 +112,27 @@ class Lost:
 
 @dataclass(frozen=True)
 class _Guess:
-    """A pose, what it was refined with, and its support before."""
+    """A pose, what it was refined with, and how well the floor fits there and elsewhere."""
 
     pose: UprightPose
     sightings: Sightings
-    first: float
+    floor: float = 0.0
+    floor_rival: float = 0.0
+
+    @property
+    def worth(self) -> float:
+        """How promising it is before it is verified."""
+        return worth_of(self.pose.support, self.floor, self.floor_rival)
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A picture with what is known of it before its features are matched."""
+
+    picture: QueryPicture
+    known: Known | None
+    floor: FloorScores | None = None
+    fits: tuple[FloorFit, ...] = ()
 
 
 class Relocaliser:
@@ -140,6 +170,11 @@ class Relocaliser:
         self._tilt = tilt_to(camera, mount, self.config.common_pitch_deg, camera.fx)
         self._inside = self._tilt.inside(camera.width, camera.height)
         self._index: LandmarkIndex | None = None
+        self._seen_walls: list[tuple[Walls, float]] = []
+        self._walls = Walls(0.0, 0.0)
+        self._mosaic: FloorMosaic | None = FloorMosaic()
+        self._by_grid: tuple[OccupancyGrid, LandmarkIndex] | None = None
+        self._searcher: tuple[OccupancyGrid | None, FloorSearcher | None] | None = None
 
     @property
     def picture_from_features(self) -> Array:
@@ -147,7 +182,7 @@ class Relocaliser:
         return np.asarray(np.linalg.inv(self._tilt.homography))
 
     def extract(self, image: NDArray[np.uint8]) -> Features:
-        """Features of a keyframe, for :meth:`add_features`; may run beside other methods.
+        """Features of a keyframe, for :meth:`add`; may run beside other methods.
 
         Args:
             image: H x W x 3 (RGB) or H x W, of the camera's size.
@@ -174,23 +209,31 @@ class Relocaliser:
         Raises:
             MapError: The picture has another size.
         """
-        self.add_features(self.extract(image) if features is None else features, pose, stamp_ns)
-
-    def add_features(self, features: Features, pose: Array, stamp_ns: int) -> None:
-        """Take a keyframe in of which :meth:`extract` gave the features."""
-        self.views.append(View(features, self._tilt.camera, self._tilt.mount, np.asarray(pose, np.float64)))
+        features = self.extract(image) if features is None else features
+        gray, pose = as_gray(image), np.asarray(pose, np.float64)
+        if len(self.views) % self.config.walls_every == 0:
+            self._seen_walls.append((walls_seen(gray, self.camera, self.mount), float(pose[2])))
+        if self._mosaic is not None:
+            self._mosaic.add(gray, self.camera, self.mount, pose)
+        self.views.append(View(features, self._tilt.camera, self._tilt.mount, pose))
         self.stamps_ns.append(stamp_ns)
-        self._index = None
+        self._index, self._by_grid, self._searcher = None, None, None
 
     def prepare(self) -> None:
         """Triangulate landmarks and make the index; after the last keyframe, before the first picture."""
         likeness = max(self.kind.likeness, 0.8)
         self.depths = triangulate(self.views, LandmarkConfig(likeness=likeness))
         self._index = LandmarkIndex(self.views, self.depths)
+        if self._seen_walls:
+            seen, yaws = zip(*self._seen_walls, strict=True)
+            self._walls = walls_of(seen, np.array(yaws))
 
     def move(self, poses: Array) -> None:
-        """Take corrected poses, N x 3, of the keyframes; landmarks go with them."""
+        """Take corrected poses, N x 3, of the keyframes; landmarks go with them, walls and floor are given up."""
         self.views = [replace(view, pose=np.asarray(pose)) for view, pose in zip(self.views, poses, strict=True)]
+        # Both were found with the poses before.
+        self._mosaic, self._by_grid, self._searcher = None, None, None
+        self._seen_walls, self._walls = [], Walls(0.0, 0.0)
         if len(self.depths) == len(self.views):
             self._index = LandmarkIndex(self.views, self.depths)
 
@@ -198,7 +241,9 @@ class Relocaliser:
         """Everything but the settings, to be saved; see :meth:`restore`."""
         if self._index is None:
             self.prepare()
-        return pack(self.views, self.depths, self.stamps_ns)
+        walls = {"walls": np.array([self._walls.yaw_rad, self._walls.strength])}
+        floor = {} if self._mosaic is None else self._mosaic.arrays()
+        return pack(self.views, self.depths, self.stamps_ns) | walls | floor
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take back what :meth:`arrays` gave, in place of all keyframes.
@@ -208,10 +253,19 @@ class Relocaliser:
         """
         dimensions = self.kind.dimensions
         self.views, self.depths, self.stamps_ns = unpack(arrays, self._tilt.camera, self._tilt.mount, dimensions)
-        self._index = LandmarkIndex(self.views, self.depths)
+        self._index, self._by_grid, self._searcher = LandmarkIndex(self.views, self.depths), None, None
+        walls = arrays.get("walls", np.zeros(2))  # maps of earlier versions have none
+        if walls.shape != (2,) or not np.isfinite(walls).all():
+            raise MapError("is damaged", field="walls", remedy="make the map anew")
+        self._seen_walls, self._walls = [], Walls(float(walls[0]), float(walls[1]))
+        self._mosaic = FloorMosaic.restored(arrays)
 
     def locate(
-        self, image: NDArray[np.uint8], camera: PinholeCamera | None = None, prior: CameraMount | None = None
+        self,
+        image: NDArray[np.uint8],
+        camera: PinholeCamera | None = None,
+        prior: CameraMount | None = None,
+        grid: OccupancyGrid | None = None,
     ) -> Located | Lost:
         """Find where a picture was taken.
 
@@ -220,30 +274,41 @@ class Relocaliser:
             camera: The camera that took it; the keyframes' lens, scaled by the width, without it.
             prior: Its height and tilt with their standard deviations; without it the map's height and the pitch of
                 the configuration.
+            grid: What is free floor, if it is known.
         """
         if self._index is None:
             self.prepare()
-        index = self._index
-        if index is None or not index.known.any():
+        base = self._index
+        index = None if base is None else self._known_by(base, grid)
+        if base is None or index is None or not index.known.any():
             return Lost("the map has no landmarks")
-        picture = self._picture(image, camera, prior)
+        query = self._query(image, camera, prior, grid)
+        picture = query.picture
         if len(picture.pixels) < 8:
             return Lost(f"the picture has {len(picture.pixels)} features only")
         pairs = self._matched(picture, index)
         sightings = index.sightings(picture, pairs)
-        poses = search_upright(sightings, picture.camera, picture.mount, self.config.search)
-        if not poses:
+        if index is not base:
+            # What the grid says of depths may be wrong: both are kept.
+            sightings = base.sightings(picture, pairs).joined(sightings.take(index.known_since(base, pairs)))
+        poses = search_upright(sightings, picture.camera, picture.mount, self.config.search, query.known)
+        hopeful = [pose for pose in poses if pose.support >= self.config.hopeful * poses[0].support]
+        hopeful += self._by_floor(query, len(sightings))
+        if not hopeful:
             return Lost("no keyframe shows the same")
-        closer = [self._guided(pose, sightings, picture, index, far=True) for pose in poses]
-        closer.sort(key=lambda guess: -guess.pose.support)
+        closer = [self._guided(pose, sightings, query, index, far=True) for pose in hopeful]
+        closer.sort(key=lambda guess: -guess.worth)
         apart: list[_Guess] = []
         for guess in closer:
             if not any(_near(guess.pose.pose, other.pose.pose) for other in apart):
                 apart.append(guess)
-        tried = [self._verified(guess, sightings, picture, index) for guess in apart[: self.config.verified]]
+        tried = [self._verified(guess, sightings, query, index) for guess in apart[: self.config.verified]]
         for found, evidence in tried:
-            rivals = [other.support for other, _ in tried if not _near(other.pose, found.pose)]
-            evidence["rival"] = max(rivals, default=0.0) / max(found.support, 1e-9)
+            elsewhere = [other for other in tried if not _near(other[0].pose, found.pose)]
+            worth, *worths = (
+                worth_of(e["first"], e["floor"], e["floor_rival"]) for _, e in [(found, evidence), *elsewhere]
+            )
+            evidence["rival"] = max(worths, default=0.0) / max(worth, 0.5)
             evidence["confidence"] = confidence_of(evidence)
         tried.sort(key=lambda pair: -pair[1]["confidence"])
         best, *others = [self._located(found, evidence, picture, pairs) for found, evidence in tried]
@@ -251,6 +316,58 @@ class Relocaliser:
         if best.confidence < self.config.least_confidence:
             return Lost(f"{best.n_inliers} features agree, which does not suffice here", best)
         return best
+
+    def _known_by(self, base: LandmarkIndex, grid: OccupancyGrid | None) -> LandmarkIndex:
+        """The landmarks, with depths that a grid tells; made ready once for each grid."""
+        if grid is None:
+            return base
+        if self._by_grid is None or self._by_grid[0] is not grid:
+            depths = [with_grid(*part, grid) for part in zip(self.views, self.depths, strict=True)]
+            self._by_grid = grid, LandmarkIndex(self.views, depths)
+        return self._by_grid[1]
+
+    def _query(
+        self,
+        image: NDArray[np.uint8],
+        camera: PinholeCamera | None,
+        prior: CameraMount | None,
+        grid: OccupancyGrid | None,
+    ) -> _Query:
+        """Features of a picture, its yaw but for quarter turns, and where its floor fits."""
+        camera, prior = self._taken_with(image, camera, prior)
+        picture = self._picture(image, camera, prior)
+        # Edges and floor tell something of a camera only whose tilt is known.
+        if self._walls.strength < LEAST_STRENGTH or prior.pitch_std_deg > self.config.walls_pitch_std_deg:
+            return _Query(picture, None)
+        small, small_camera = image, camera
+        if camera.fx > 1.2 * self.camera.fx:
+            size = (round(camera.width * self.camera.fx / camera.fx), round(camera.height * self.camera.fx / camera.fx))
+            small = np.asarray(cv2.resize(as_gray(image), size, interpolation=cv2.INTER_AREA), np.uint8)
+            small_camera = camera.scaled_to(*size)
+        seen = walls_seen(small, small_camera, prior)
+        if seen.strength < LEAST_STRENGTH:
+            return _Query(picture, None)
+        yaws = wrap(self._walls.yaw_rad - seen.yaw_rad + QUARTER_RAD * np.arange(4, dtype=np.float64))
+        known = Known(yaws, math.radians(self.config.yaw_std_deg))
+        if self._mosaic is None:
+            return _Query(picture, known)
+        if self._searcher is None or self._searcher[0] is not grid:
+            self._searcher = grid, self._mosaic.searcher(grid)
+        searcher = self._searcher[1]
+        if searcher is None:
+            return _Query(picture, known)
+        floor = searcher.fits(small, small_camera, prior, yaws)
+        return _Query(picture, known, floor, tuple(floor.best(self.config.floors)))
+
+    def _by_floor(self, query: _Query, sightings: int) -> list[UprightPose]:
+        """Poses where the floor fits."""
+        mount = query.picture.mount
+        tilt = [mount.height_m, math.radians(mount.pitch_deg), math.radians(mount.roll_deg)]
+        return [
+            UprightPose(np.array([*fit.pose, *tilt]), np.eye(PARAMETERS), np.zeros(sightings, np.bool_), 0.0, 0.0)
+            for fit in query.fits
+            if fit.score >= self.config.least_floor
+        ]
 
     def _located(
         self, found: UprightPose, evidence: dict[str, float], picture: QueryPicture, pairs: list[Pair]
@@ -269,35 +386,47 @@ class Relocaliser:
         )
 
     def _guided(
-        self, pose: UprightPose, sightings: Sightings, picture: QueryPicture, index: LandmarkIndex, far: bool
+        self, pose: UprightPose, sightings: Sightings, query: _Query, index: LandmarkIndex, far: bool
     ) -> _Guess:
-        """A pose refined with landmarks that are looked for where it expects them."""
-        config = self.config
+        """A pose refined with landmarks that are looked for where it expects them, and with the floor."""
+        config, picture = self.config, query.picture
         reach_px = config.guided.far_px if far else config.guided.near_px
         there = index.look_for(picture, pose.parameters, config.guided, self.kind.likeness, reach_px)
         together = sightings.joined(there)
         limits = config.search if far else config.final
-        found = refine_upright(pose.parameters, together, picture.camera, picture.mount, limits)
+        known, floor, rival = query.known, 0.0, 0.0
+        fit = None if query.floor is None else query.floor.at(pose.pose)
+        if known is not None and fit is not None:
+            floor = fit.score
+            rival = max((other.score for other in query.fits if not _near(other.pose, fit.pose)), default=0.0)
+            if floor >= config.least_floor:
+                known = replace(known, place_m=fit.pose[:2], place_std_m=config.floor_std_m)
+        found = refine_upright(pose.parameters, together, picture.camera, picture.mount, limits, known)
         if found is None:
             found = replace(pose, inliers=np.zeros(len(together), np.bool_), support=0.0)
-        return _Guess(found, together, pose.support)
+        return _Guess(found, together, floor, rival)
 
     def _verified(
-        self, guess: _Guess, sightings: Sightings, picture: QueryPicture, index: LandmarkIndex
+        self, guess: _Guess, sightings: Sightings, query: _Query, index: LandmarkIndex
     ) -> tuple[UprightPose, dict[str, float]]:
         """A pose refined until it stays, and what speaks for it."""
-        first = guess.first
         for _ in range(2):
-            guess = self._guided(guess.pose, sightings, picture, index, far=False)
+            guess = self._guided(guess.pose, sightings, query, index, far=False)
         found, together = guess.pose, guess.sightings
-        places = together.pixels[found.inliers] / picture.camera.width
+        places = together.pixels[found.inliers] / query.picture.camera.width
         evidence = {
             "inliers": float(len(np.unique(together.keypoints[found.inliers]))),
-            "first": first,
+            "first": support_of(
+                found.parameters, sightings, query.picture.camera, query.picture.mount, self.config.search
+            ),
+            "std_m": float(np.sqrt(np.linalg.eigvalsh(found.covariance[:2, :2]).max())),
             "support": found.support,
             "spread": float(np.sqrt(np.prod(places.std(axis=0)))) if len(places) else 0.0,
             "rms": found.rms,
             "height": float(found.parameters[3] / self.mount.height_m - 1),
+            "floor": guess.floor,
+            "floor_rival": guess.floor_rival,
+            "walls": float(query.known is not None),
         }
         return found, evidence
 
@@ -325,20 +454,23 @@ class Relocaliser:
             found += [replace(pair, matches=part) for pair, part in zip(chosen, matched, strict=True)]
         return found
 
-    def _picture(
+    def _taken_with(
         self, image: NDArray[np.uint8], camera: PinholeCamera | None, prior: CameraMount | None
-    ) -> QueryPicture:
+    ) -> tuple[PinholeCamera, CameraMount]:
+        """The camera that took a picture and its height and tilt, as far as they are known."""
         config = self.config
         height, width = image.shape[:2]
         camera = camera or PinholeCamera.centred(width, height, self.camera.fx * width / self.camera.width)
-        camera = camera.scaled_to(width, height)
-        prior = prior or CameraMount(
+        return camera.scaled_to(width, height), prior or CameraMount(
             self.mount.height_m,
             config.pitch_deg,
             height_std_m=config.height_std * self.mount.height_m,
             pitch_std_deg=config.pitch_std_deg,
             roll_std_deg=0.15,
         )
+
+    def _picture(self, image: NDArray[np.uint8], camera: PinholeCamera, prior: CameraMount) -> QueryPicture:
+        config = self.config
         factors = self.kind.scales
         return read_picture(
             image,
@@ -351,18 +483,6 @@ class Relocaliser:
             factors,
             highest_deg(self.camera, self.mount) + config.above_deg,
         )
-
-
-def confidence_of(evidence: dict[str, float]) -> float:
-    """How likely a pose is right (within 1 m and 15 degrees), from what speaks for it.
-
-    A logistic function fitted to query views of generated homes, and to views of other homes. Its terms: support before
-    landmarks were looked for; the support of the best pose elsewhere, relative to this one's; how widely the agreeing
-    features lie over the picture (equal windows agree in one corner only); and how well they agree.
-    """
-    score = -6.9 + 4.4 * math.log1p(evidence["first"]) - 0.75 * min(evidence["rival"], 1.5)
-    score += 48.0 * min(evidence["spread"], 0.2) - 8.5 * evidence["rms"]
-    return float(1 / (1 + math.exp(-min(max(score, -30.0), 30.0))))
 
 
 def _near(a: Array, b: Array) -> bool:

@@ -90,7 +90,7 @@ class SpatialMap:
         self, image: Image, camera: PinholeCamera | None = None, prior: CameraMount | None = None
     ) -> Located | Lost:
         """Where a picture was taken; see :meth:`gst_ros.mapping.relocalise.Relocaliser.locate`."""
-        return self.relocaliser.locate(image, camera, prior)
+        return self.relocaliser.locate(image, camera, prior, self.grid)
 
     def register_plan(self, image: Image, config: PlanConfig | None = None) -> PlanRegistration:
         """Lay the map on a top-down image; see :func:`gst_ros.mapping.plan_match.register_plan`."""

@@ -13,78 +13,37 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gst_ros.config import Settings, setting
 from gst_ros.mapping.camera import Array, CameraMount, PinholeCamera
 from gst_ros.mapping.planar import wrap
+from gst_ros.mapping.upright_hypotheses import (
+    PARAMETERS,
+    Sightings,
+    UprightConfig,
+    pairs_of_points,
+    places_with_yaws,
+    rotations,
+)
 
-PARAMETERS = 6
-"""x_m, y_m, yaw_rad, height_m, pitch_rad, roll_rad."""
+_HOPELESS = 15.0
 _CELL_SHARE = 1 / 16
 """Side of a cell of a picture, of its width; features share the say of their cell."""
 
 
 @dataclass(frozen=True)
-class UprightConfig(Settings):
-    """How the pose of an image is searched for."""
-
-    hypotheses: int = setting(1500, "Pairs of points that are tried.", low=1)
-    some: int = setting(160, "Sightings that all hypotheses are tried with first.", low=2)
-    better: int = setting(500, "Hypotheses that are tried with all sightings.", low=1)
-    pixel_std: float = setting(1.2, "Standard deviation of a keypoint.", unit="px", above=0.0)
-    independent: float = setting(60.0, "Sightings beyond this number say nothing new.", above=0.0)
-    gate: float = setting(3.0, "Points that miss by more standard deviations are outliers.", above=0.0)
-    refined: int = setting(8, "Hypotheses that are refined.", low=1)
-    least_height_std: float = setting(0.005, "The height is never trusted better than this, of itself.", above=0.0)
-    least_tilt_std_deg: float = setting(0.15, "Pitch and roll are never trusted better.", unit="deg", above=0.0)
-    apart_m: float = setting(0.5, "A pose so far away is another one.", unit="m", above=0.0)
-    apart_deg: float = setting(12.0, "A pose turned by so much is another one.", unit="deg", above=0.0)
-
-
-@dataclass(frozen=True)
-class Sightings:
-    """Points of the map, and the pixels of the image where they are believed to be seen.
+class Known:
+    """What is known of a pose besides height and tilt.
 
     Attributes:
-        pixels: N x 2.
-        points_m: N x 3 in ``map``.
-        spreads_m: N x 3; each point may lie off by this vector, which is one standard deviation (along the ray on
-            which it was triangulated: depth is what is known worst).
-        trust: N, how likely each is right, 0 to 1.
-        keypoints: N, which keypoint of the image it is; one keypoint may be seen as several points.
-        sources: N, which keyframe believes so: one keyframe's sightings are right or wrong together, rather.
+        yaws_rad: K, one of which the yaw is, nearly: the directions of walls tell it up to quarter turns.
+        yaw_std_rad: How nearly.
+        place_m: (2,) where the picture was taken, if something tells.
+        place_std_m: How well.
     """
 
-    pixels: Array
-    points_m: Array
-    spreads_m: Array
-    trust: Array
-    keypoints: NDArray[np.int64]
-    sources: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.pixels)
-
-    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Sightings:
-        """Those that an index array or a mask chooses."""
-        return Sightings(
-            self.pixels[index],
-            self.points_m[index],
-            self.spreads_m[index],
-            self.trust[index],
-            self.keypoints[index],
-            self.sources[index],
-        )
-
-    def joined(self, other: Sightings) -> Sightings:
-        """These and others, of the same picture."""
-        return Sightings(
-            np.concatenate([self.pixels, other.pixels]),
-            np.concatenate([self.points_m, other.points_m]),
-            np.concatenate([self.spreads_m, other.spreads_m]),
-            np.concatenate([self.trust, other.trust]),
-            np.concatenate([self.keypoints, other.keypoints]),
-            np.concatenate([self.sources, other.sources]),
-        )
+    yaws_rad: Array
+    yaw_std_rad: float
+    place_m: Array | None = None
+    place_std_m: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -112,7 +71,11 @@ class UprightPose:
 
 
 def search_upright(
-    sightings: Sightings, camera: PinholeCamera, prior: CameraMount, config: UprightConfig | None = None
+    sightings: Sightings,
+    camera: PinholeCamera,
+    prior: CameraMount,
+    config: UprightConfig | None = None,
+    known: Known | None = None,
 ) -> list[UprightPose]:
     """Find the poses that most sightings agree with.
 
@@ -121,6 +84,7 @@ def search_upright(
         camera: The camera that the pixels come from.
         prior: Height, pitch and roll with their standard deviations.
         config: Limits.
+        known: What else is known.
 
     Returns:
         Poses that differ, the one with the most support first; none where no pair of points gives one.
@@ -128,8 +92,11 @@ def search_upright(
     config = config or UprightConfig()
     if len(sightings) < 2:
         return []
-    problem = _Problem(sightings, camera, prior, config)
-    tried = _hypotheses(sightings, camera, prior, config)
+    problem = _Problem(sightings, camera, prior, config, known)
+    if known is None:
+        tried = pairs_of_points(sightings, camera, prior, config)
+    else:
+        tried = places_with_yaws(sightings, camera, prior, config, known.yaws_rad)
     if not len(tried):
         return []
     found: list[UprightPose] = []
@@ -156,31 +123,38 @@ def refine_upright(
     camera: PinholeCamera,
     prior: CameraMount,
     config: UprightConfig | None = None,
+    known: Known | None = None,
 ) -> UprightPose | None:
     """The pose near parameters (6,) that sightings agree with best; None where fewer than two do."""
-    problem = _Problem(sightings, camera, prior, config or UprightConfig())
+    problem = _Problem(sightings, camera, prior, config or UprightConfig(), known)
     return problem.refined(np.asarray(start, np.float64)) if len(sightings) >= 2 else None
+
+
+def support_of(
+    parameters: Array, sightings: Sightings, camera: PinholeCamera, prior: CameraMount, config: UprightConfig
+) -> float:
+    """Support of one pose, parameters (6,)."""
+    if not len(sightings):
+        return 0.0
+    return float(_Problem(sightings, camera, prior, config).supports(parameters[None])[0])
 
 
 def _same(a: Array, b: Array, distance_m: float, turn_rad: float) -> bool:
     return bool(np.hypot(*(a[:2] - b[:2])) < distance_m and abs(wrap(a[2] - b[2])) < turn_rad)
 
 
-def rotations(parameters: Array) -> Array:
-    """H x 3 x 3 rotations that take vectors of ``map`` to ``camera_optical_frame``, of H x 6 parameters."""
-    yaw, pitch, roll = parameters[:, 2], parameters[:, 4], parameters[:, 5]
-    zero = np.zeros_like(yaw)
-    ahead = np.stack([np.cos(yaw) * np.cos(pitch), np.sin(yaw) * np.cos(pitch), -np.sin(pitch)], axis=1)
-    right = np.stack([np.sin(yaw), -np.cos(yaw), zero], axis=1)
-    down = np.cross(ahead, right)
-    cos, sin = np.cos(roll)[:, None], np.sin(roll)[:, None]
-    return np.stack([cos * right + sin * down, cos * down - sin * right, ahead], axis=1)
-
-
 class _Problem:
     """Misses of sightings under poses, in standard deviations, and their derivatives."""
 
-    def __init__(self, sightings: Sightings, camera: PinholeCamera, prior: CameraMount, config: UprightConfig) -> None:
+    def __init__(
+        self,
+        sightings: Sightings,
+        camera: PinholeCamera,
+        prior: CameraMount,
+        config: UprightConfig,
+        known: Known | None = None,
+    ) -> None:
+        self._known = known
         self._seen = sightings
         self._camera = camera
         self._config = config
@@ -239,20 +213,22 @@ class _Problem:
         np.maximum.reduceat(agreed[:, order], starts, axis=1, out=best)
         return np.asarray(best.sum(axis=1), np.float64)
 
-    def refined(self, start: Array, rounds: int = 12) -> UprightPose | None:
+    def refined(self, start: Array, rounds: int = 10) -> UprightPose | None:
         """Robust least squares (Geman and McClure's weights), from wide to narrow, with the priors."""
         at = start.copy()
         config = self._config
+        # What is far off at the start will not agree in the end.
+        near = np.flatnonzero(self._linear(at)[2] < (_HOPELESS * config.gate) ** 2)
         for step in range(rounds):
             width = config.gate * max(1.0, 3.0 - step / 2)
-            residuals, derivatives, squared = self._linear(at)
-            weights = np.where(squared < width**2, (1 + squared / width**2 * 3) ** -2.0, 0.0) * self._seen.trust
+            residuals, derivatives, squared = self._linear(at, near)
+            weights = np.where(squared < width**2, (1 + squared / width**2 * 3) ** -2.0, 0.0) * self._seen.trust[near]
             change, _ = self._normal(at, residuals, derivatives, weights * self._dependence(weights))
             if change is None:
                 return None
             at = at + change
             at[2] = wrap(at[2])
-            if step > 5 and np.abs(change).max() < 1e-5:
+            if step > 3 and np.abs(change).max() < 1e-4:
                 break
         residuals, derivatives, squared = self._linear(at)
         inliers = squared < config.gate**2
@@ -273,39 +249,54 @@ class _Problem:
         """
         return min(1.0, self._config.independent / max(float(weights.sum()), 1e-9))
 
-    def _linear(self, at: Array) -> tuple[Array, Array, Array]:
+    def _linear(self, at: Array, chosen: NDArray[np.int64] | None = None) -> tuple[Array, Array, Array]:
         """Whitened misses N x 2, their derivatives N x 2 x 6, and their squares N, at one pose."""
         camera, seen, std = self._camera, self._seen, self._config.pixel_std
-        points, by_pose = points_and_derivatives(seen.points_m, at)
+        part = slice(None) if chosen is None else chosen
+        points, by_pose = points_and_derivatives(seen.points_m[part], at)
+        turned = seen.spreads_m[part] @ rotations(at[None])[0].T
         z = np.maximum(points[:, 2], 0.05)
-        to_pixels = np.zeros((len(points), 2, 3))
-        to_pixels[:, 0, 0] = camera.fx / z
-        to_pixels[:, 1, 1] = camera.fy / z
-        to_pixels[:, 0, 2] = -camera.fx * points[:, 0] / z**2
-        to_pixels[:, 1, 2] = -camera.fy * points[:, 1] / z**2
-        misses = camera.pixels(points) - seen.pixels
-        spread = np.einsum("nij,nj->ni", to_pixels, seen.spreads_m @ rotations(at[None])[0].T)
+        misses = camera.pixels(points) - seen.pixels[part]
+        x, y = points[:, 0] / z, points[:, 1] / z
+        spread = np.stack([turned[:, 0] - x * turned[:, 2], turned[:, 1] - y * turned[:, 2]], axis=1)
+        spread *= np.array([camera.fx, camera.fy]) / z[:, None]
+        derivatives = by_pose[:, :2] - np.stack([x, y], axis=1)[:, :, None] * by_pose[:, 2:]
+        derivatives *= (np.array([camera.fx, camera.fy]) / z[:, None])[:, :, None]
         # Inverse square root of variance * I + s s': shorten what lies along s.
-        length = np.linalg.norm(spread, axis=1)
+        length = np.sqrt((spread**2).sum(axis=1))
         along = spread / np.maximum(length, 1e-12)[:, None]
         shorter = 1 - std / np.sqrt(std**2 + length**2)
-        whiten = (np.eye(2) - shorter[:, None, None] * along[:, :, None] * along[:, None, :]) / std
-        residuals = np.einsum("nij,nj->ni", whiten, misses)
+        residuals = (misses - (shorter * (along * misses).sum(axis=1))[:, None] * along) / std
+        along_derivatives = (along[:, :, None] * derivatives).sum(axis=1)
+        derivatives -= (shorter[:, None] * along)[:, :, None] * along_derivatives[:, None, :]
         squared = np.where(points[:, 2] > 0.05, (residuals**2).sum(axis=1), np.inf)
-        return residuals, whiten @ to_pixels @ by_pose, squared
+        return residuals, derivatives / std, squared
 
     def _normal(self, at: Array, residuals: Array, derivatives: Array, weights: Array) -> tuple[Array | None, Array]:
         """The Gauss-Newton step (None where the equations are singular) and the information matrix."""
-        weighted = derivatives * weights[:, None, None]
-        information = np.einsum("nki,nkj->ij", weighted, derivatives)
-        gradient = np.einsum("nki,nk->i", weighted, residuals)
+        flat = derivatives.reshape(-1, PARAMETERS)
+        weighted = flat * np.repeat(weights, 2)[:, None]
+        information = weighted.T @ flat
+        gradient = weighted.T @ residuals.ravel()
         surprise = (at[3:] - self._expected) / self._expected_std**2
         information[3:, 3:] += np.diag(self._expected_std**-2.0)
         gradient[3:] += surprise
+        self._add_known(at, information, gradient)
         information += 1e-9 * np.eye(PARAMETERS)
         step = np.linalg.solve(information, -gradient)
         largest = np.array([1.0, 1.0, 0.5, 0.3, 0.2, 0.2])
         return (np.clip(step, -largest, largest) if np.isfinite(step).all() else None), information
+
+    def _add_known(self, at: Array, information: Array, gradient: Array) -> None:
+        known = self._known
+        if known is None:
+            return
+        off = wrap(at[2] - known.yaws_rad)
+        information[2, 2] += known.yaw_std_rad**-2
+        gradient[2] += off[np.abs(off).argmin()] / known.yaw_std_rad**2
+        if known.place_m is not None:
+            information[[0, 1], [0, 1]] += known.place_std_m**-2
+            gradient[:2] += (at[:2] - known.place_m) / known.place_std_m**2
 
 
 def points_and_derivatives(points_m: Array, parameters: Array) -> tuple[Array, Array]:
@@ -327,70 +318,14 @@ def points_and_derivatives(points_m: Array, parameters: Array) -> tuple[Array, A
     derivatives[:, :, 3] = -turn[:, 2]
     # Yaw turns the camera about z; pitch about the level axis to its left; roll about its own axis.
     left = np.array([-math.sin(parameters[2]), math.cos(parameters[2]), 0.0])
-    derivatives[:, :, 2] = -np.cross([0.0, 0.0, 1.0], from_centre) @ turn.T
-    derivatives[:, :, 4] = -np.cross(left, from_centre) @ turn.T
-    derivatives[:, :, 5] = -np.cross([0.0, 0.0, 1.0], seen)
+    # Cross products with axes of which one component or two are zero.
+    x, y, z = from_centre.T
+    none = np.zeros_like(x)
+    derivatives[:, :, 2] = np.stack([y, -x, none], axis=1) @ turn.T
+    along = left[0] * y - left[1] * x
+    derivatives[:, :, 4] = np.stack([-left[1] * z, left[0] * z, -along], axis=1) @ turn.T
+    derivatives[:, :, 5] = np.stack([seen[:, 1], -seen[:, 0], none], axis=1)
     return seen, derivatives
-
-
-def _hypotheses(sightings: Sightings, camera: PinholeCamera, prior: CameraMount, config: UprightConfig) -> Array:
-    """H x 6 parameters, each from two sightings.
-
-    The height of the camera and the elevation of a ray give how far its point is; the distance of the two points in
-    the plane then leaves at most two places for the second one on its ray (law of cosines). Two points, each at a known
-    bearing and distance, give position and yaw.
-    """
-    rng = np.random.default_rng(len(sightings))
-    count = config.hypotheses
-    vague = np.linalg.norm(sightings.spreads_m, axis=1)
-    odds = np.maximum(sightings.trust, 1e-6) / (1 + (vague / 0.3) ** 2)
-    # A keyframe's say grows with the root of its matches: many keyframes may show the same wrong thing.
-    _, source, sizes = np.unique(sightings.sources, return_inverse=True, return_counts=True)
-    odds /= np.sqrt(sizes)[source]
-    odds /= odds.sum()
-    first, second = rng.choice(len(sightings), (2, count), p=odds)
-    # The other point of most pairs comes from the same keyframe.
-    order = np.argsort(source, kind="stable")
-    inner = rng.random(count) < 0.7
-    group = source[first[inner]]
-    starts = np.cumsum(sizes) - sizes
-    second[inner] = order[starts[group] + (rng.random(len(group)) * sizes[group]).astype(np.int64)]
-    height_std = max(prior.height_std_m, config.least_height_std * prior.height_m)
-    heights = prior.height_m + height_std * np.clip(rng.standard_normal(count), -2, 2) * (height_std > 0.03)
-    pitches = np.radians(prior.pitch_deg + prior.pitch_std_deg * np.clip(rng.standard_normal(count), -2, 2))
-    rolls = np.radians(prior.roll_deg + prior.roll_std_deg * np.clip(rng.standard_normal(count), -2, 2))
-    level = np.zeros((count, PARAMETERS))
-    level[:, 3], level[:, 4], level[:, 5] = heights, pitches, rolls
-    to_base = rotations(level).transpose(0, 2, 1)
-    rays = camera.rays(sightings.pixels)
-    bearings, slopes = [], []
-    for chosen in (first, second):
-        direction = np.einsum("hij,hj->hi", to_base, rays[chosen])
-        run = np.hypot(direction[:, 0], direction[:, 1])
-        bearings.append(direction[:, :2] / np.maximum(run, 1e-9)[:, None])
-        slopes.append(direction[:, 2] / np.maximum(run, 1e-9))
-    a, b = sightings.points_m[first], sightings.points_m[second]
-    steep = np.where(np.abs(slopes[0]) > 0.06, slopes[0], np.nan)
-    reach = (a[:, 2] - heights) / steep
-    apart = b[:, :2] - a[:, :2]
-    cosine = (bearings[0] * bearings[1]).sum(axis=1)
-    under = (apart**2).sum(axis=1) - reach**2 * (1 - cosine**2)
-    # A little below zero is noise.
-    root = np.sqrt(np.where(under > -0.05 * reach**2, np.maximum(under, 0), np.nan))
-    found = []
-    for sign in (1.0, -1.0):
-        other = reach * cosine + sign * root
-        leg = other[:, None] * bearings[1] - reach[:, None] * bearings[0]
-        yaw = wrap(np.arctan2(apart[:, 1], apart[:, 0]) - np.arctan2(leg[:, 1], leg[:, 0]))
-        cos, sin = np.cos(yaw), np.sin(yaw)
-        ahead = reach[:, None] * bearings[0]
-        x = a[:, 0] - (cos * ahead[:, 0] - sin * ahead[:, 1])
-        y = a[:, 1] - (sin * ahead[:, 0] + cos * ahead[:, 1])
-        pose = np.stack([x, y, yaw, heights, pitches, rolls], axis=1)
-        with np.errstate(invalid="ignore"):
-            good = np.isfinite(pose).all(axis=1) & (reach > 0.1) & (other > 0.1) & (np.hypot(*leg.T) > 0.1)
-        found.append(pose[good])
-    return np.concatenate(found)
 
 
 def _apart(tried: Array, supports: Array, config: UprightConfig) -> list[int]:
