@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 Field = NDArray[np.float32]
 
 _ROW = 256
+_TURN_COST_PER_DEG2 = 0.003
+"""The walls' directions in the map are known well; where a plan ties a turn loosely, they shall keep it."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,9 @@ class Refiner:
     def _climbed(self, fields: NDArray[np.float32], state: Array, steps: _Steps, part: slice) -> Array:
         points, weights = self._points[part], self._weights[part]
 
-        def cost(x: Any) -> float:
-            return -self._agreement(fields, np.asarray(x), points, weights)
+        def cost(x: Array) -> float:
+            turned_deg = np.degrees(x[1] - state[1])
+            return _TURN_COST_PER_DEG2 * float(turned_deg) ** 2 - self._agreement(fields, x, points, weights)
 
         shifts = np.diag([steps.scale, steps.turn_rad, steps.shift_m, steps.shift_m])
         options: Any = {
