@@ -280,8 +280,10 @@ def test_arrays_and_pictures_of_another_map_are_refused(folder: Path) -> None:
     assert np.allclose(load_map(folder).trajectory.poses, arrays["poses"] + 0.5)
     (folder / "keyframes" / "000001.jpg").write_bytes(b"\xff\xd8\xff" + bytes(100))
     refused(folder, "000001.jpg", "cut off")
-    (folder / "keyframes" / "000001.jpg").unlink()
+    (folder / "keyframes" / "000001.jpg").rename(folder / "keyframes" / "000002.jpg")
     refused(folder, "000001.jpg", "not there")
+    (folder / "keyframes" / "000002.jpg").unlink()
+    refused(folder, "1 pictures for 2 keyframes")
 
 
 @pytest.mark.parametrize(
@@ -292,6 +294,7 @@ def test_arrays_and_pictures_of_another_map_are_refused(folder: Path) -> None:
         (b'{"format": "another"}', ("is no map",)),
         (b'{"format": "gst_ros map", "version": 99}', ("version 99",)),
         (b'{"format": "gst_ros map", "version": true}', ("version True",)),
+        (b'{"format": "gst_ros map", "version": "1"}', ("version '1'",)),
         (b"[" * 100_000, ("damaged",)),
         (b"\xff\xfe\x00\xd8", ("no text",)),
         (b'{"format": "gst_ros map", "version": 1, "main_part": ' + b"9" * 5000 + b"}", ("damaged",)),
@@ -318,7 +321,7 @@ def test_features_that_are_not_installed_are_told_with_their_map(folder: Path, m
 
     monkeypatch.setattr(map_files, "open_features", missing)
     with pytest.raises(MapError, match="torch for sift") as caught:
-        place.locate(np.full((256, 320, 3), 90, np.uint8))
+        place.relocaliser.kind.extract(np.full((256, 320, 3), 90, np.uint8), 10)
     assert str(folder) in str(caught.value)
 
 

@@ -334,6 +334,7 @@ HOW: dict[str, Callable[[str, Path, pytest.FixtureRequest], None]] = {
     "ros2 service call /spatial_reasoning/get_status gst_interfaces/srv/GetMemoryStatus": service_called,
     "gst map VIDEO --out MAP": mapped,
     "gst locate MAP VIEW": mapped,
+    "gst locate MAP FRAME --pitch 35": mapped,
     "gst scenes make --seed 1 --count 20 --kinds home --tasks position,tds_hard --out SET": sets_made,
     "python benchmarks/mapping.py --data SET": benchmarked,
     "python benchmarks/mapping.py --data SET --ignore-camera": benchmarked,

@@ -64,7 +64,10 @@ def command(
     camera, prior, assumed = _camera(place, picture.shape[1], picture.shape[0], calibration, pitch_deg, pitch_std_deg)
     found = place.locate(picture, camera, prior)
     if not isinstance(found, Located):
-        click.echo(json.dumps({"lost": found.reason, "assumed": assumed}) if as_json else f"lost: {found.reason}")
+        reason = found.reason
+        if not any(depths.known.any() for depths in place.relocaliser.depths):
+            reason = "the map has no landmarks: make it anew of a longer walk"
+        click.echo(json.dumps({"lost": reason, "assumed": assumed}) if as_json else f"lost: {reason}")
         if assumed and not as_json:
             click.echo(f"  assumed: {', '.join(assumed)}")
         return EXIT_LOST

@@ -167,7 +167,7 @@ def load_map(folder: Path) -> SpatialMap:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise MapError("is no map", file=file, remedy=_REMEDY)
     if values.get("version") != VERSION or isinstance(values["version"], bool):
-        problem = f"has version {str(values.get('version'))[:20]}, this program reads {VERSION}"
+        problem = f"has version {repr(values.get('version'))[:20]}, this program reads {VERSION}"
         raise MapError(problem, file=file, field="version", remedy=_REMEDY)
     with _damage(file):
         checked = checked_values(values)
@@ -264,6 +264,10 @@ def _read(values: MapValues, arrays: Arrays, relocaliser: Relocaliser, folder: P
     states = tuple(STATES[state] for state in arrays["states"])
     trajectory = Trajectory(arrays["stamps_ns"], arrays["poses"], states, arrays["parts"])
     stamps, poses, parts = (arrays[f"keyframe_{name}"] for name in ("stamps_ns", "poses", "parts"))
+    with _damage(folder / _PICTURES):
+        pictures = sum(name.endswith(".jpg") for name in os.listdir(folder / _PICTURES))
+        if pictures != len(stamps):
+            raise MapError(f"holds {pictures} pictures for {len(stamps)} keyframes")
     keyframes = tuple(
         MapKeyframe(int(stamps[k]), poses[k], int(parts[k]), _jpeg(folder / _PICTURES / f"{k:06d}.jpg"))
         for k in range(len(stamps))

@@ -232,8 +232,8 @@ def check_arrays(arrays: Arrays, values: MapValues) -> None:
             isinstance(n, str) or n == m for n, m in zip(known, array.shape, strict=True)
         )
         if not fits and not (array.size == 0 and not array.shape[0] and "dimensions" in kind.shape):
-            wanted = " x ".join(str(n) for n in known)
-            raise MapError(f"has shape {' x '.join(str(n) for n in array.shape)}, not {wanted}", field=name)
+            shape, wanted = (", ".join(str(n) for n in lengths_of) for lengths_of in (array.shape, known))
+            raise MapError(f"has shape ({shape}), not ({wanted})", field=name)
         for word, length in zip(kind.shape, array.shape, strict=True):
             if isinstance(word, str):
                 lengths.setdefault(word, length)
