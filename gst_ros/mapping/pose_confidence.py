@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 LEAST_FLOOR = 0.25
 """Any floor fits as well as this somewhere."""
-_BIAS, _FIRST, _SUPPORT, _SPREAD, _FLOOR, _RIVAL = -7.5, 0.9, 0.9, 27.0, 11.0, -0.95
+_BIAS, _FIRST, _SUPPORT, _SPREAD, _FLOOR, _RIVAL = -6.9, 1.3, 0.45, 28.5, 15.0, -1.45
 _LIMIT_M = 1.0
 _OPTIMISM = 3.0  # errors along what is known badly are so much larger than computed
 

@@ -67,7 +67,7 @@ class RelocaliseConfig(Settings):
     pitch_deg: float = setting(0.0, "Pitch of a picture of which nothing is known.", unit="deg", low=-60, high=80)
     pitch_std_deg: float = setting(0.3, "How well that is known.", unit="deg", low=0.0)
     height_std: float = setting(0.01, "The same of its height, relative to the map's camera.", low=0.0)
-    least_confidence: float = setting(0.8, "Poses less sure than this are given as lost.", low=0.0, high=1.0)
+    least_confidence: float = setting(0.75, "Poses less sure than this are given as lost.", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
