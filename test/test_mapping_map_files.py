@@ -222,6 +222,15 @@ def test_an_array_that_no_map_has_is_refused_by_its_name(
     refused(folder, "damaged", "arrays.npz", field)
 
 
+def test_arrays_may_lie_by_columns(folder: Path, saved: Path) -> None:
+    with np.load(folder / "arrays.npz") as stored:
+        store(folder, **{name: np.asfortranarray(stored[name]) for name in ("poses", "features_descriptors", "colour")})
+    again, before = load_map(folder), load_map(saved)
+    assert np.array_equal(again.trajectory.poses, before.trajectory.poses)
+    for one, other in zip(again.relocaliser.views, before.relocaliser.views, strict=True):
+        assert np.array_equal(one.features.descriptors, other.features.descriptors)
+
+
 def test_arrays_of_a_grid_need_its_values(folder: Path) -> None:
     change(folder, "grid", None)
     refused(folder, "damaged", "but no grid")

@@ -198,14 +198,13 @@ def _array(data: bytes, name: str) -> NDArray[Any]:
         raise MapError("is of a format that no map has", field=name)
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     expected = _ALL[name].dtype
-    if dtype != np.dtype(expected) or (fortran and len(shape) > 1):
+    if dtype != np.dtype(expected):
         raise MapError(f"has type {dtype}, not {expected}", field=name)
     rest = memoryview(data)[stream.tell() :]
     if any(length < 0 for length in shape) or math.prod(shape) * dtype.itemsize != len(rest):
         raise MapError("has another size than its head says", field=name)
-    # A copy, for arrays of bytes cannot be changed.
-    found: NDArray[Any] = np.frombuffer(rest, dtype).reshape(shape).copy()
-    return found
+    found: NDArray[Any] = np.frombuffer(rest, dtype).reshape(shape, order="F" if fortran else "C")
+    return np.array(found, order="C")  # a copy: what lies on bytes cannot be changed
 
 
 def check_arrays(arrays: Arrays, values: MapValues) -> None:
