@@ -151,7 +151,7 @@ def _check_bounds(value: Any, field: dataclasses.Field[Any]) -> None:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         low, high, above = meta.get("low"), meta.get("high"), meta.get("above")
         if (
-            not math.isfinite(value)
+            (isinstance(value, float) and not math.isfinite(value))
             or (low is not None and value < low)
             or (high is not None and value > high)
             or (above is not None and value <= above)
@@ -162,4 +162,4 @@ def _check_bounds(value: Any, field: dataclasses.Field[Any]) -> None:
                 if bound is not None
             ]
             allowed = " and ".join(bounds) or "finite numbers"
-            raise ConfigError(f"{value} is out of range", field=field.name, remedy=f"allowed: {allowed}")
+            raise ConfigError(f"{value!s:.40} is out of range", field=field.name, remedy=f"allowed: {allowed}")

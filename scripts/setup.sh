@@ -36,7 +36,7 @@ main() {
     make_venv  # sets python_version
     run_step packages "Installing $(packages_words)" install_packages \
         "$root"/{setup.py,setup.cfg,pyproject.toml,package.xml,gst_ros/__init__.py,scripts/ros-wheels.txt}
-    run_step interfaces "Building gst_interfaces (a minute)" build_interfaces "$root/gst_interfaces"
+    run_step interfaces "Building gst_interfaces for ROS (a minute; many on a busy machine; $(gst_words))" build_interfaces "$root/gst_interfaces"
     install_torch_unless_refused
     link_share
     if [ -n "$worked" ]; then
@@ -56,6 +56,9 @@ take_lock() {
 packages_words() {
     if [ "$ros_source" = wheels ]; then echo "ROS 2 Kilted (wheels) and Python packages"; else echo "Python packages"; fi
 }
+
+# What a person who is waiting may do meanwhile.
+gst_words() { echo ".venv/bin/gst runs from here on"; }
 
 make_venv() {
     local reason
@@ -158,9 +161,16 @@ return_or_die() {
 
 show_seconds() {
     trap 'exit 0' TERM INT
-    [ -t 2 ] || exit 0
-    local start=$SECONDS
-    while sleep 1 && kill -0 $$ 2>/dev/null; do printf '\r%s  %d s %s\r' "$dim" $((SECONDS - start)) "$plain" >&2; done
+    local start=$SECONDS seconds told=0
+    while sleep 1 && kill -0 $$ 2>/dev/null; do
+        seconds=$((SECONDS - start))
+        if [ -t 2 ]; then
+            printf '\r%s  %d s %s\r' "$dim" "$seconds" "$plain" >&2
+        elif [ $((seconds - told)) -ge 60 ]; then # a log gets a line each minute
+            told=$seconds
+            note "still at it after $((seconds / 60)) min"
+        fi
+    done
 }
 
 pip_install() {
@@ -196,7 +206,7 @@ install_torch_unless_refused() {
     if [ -n "${GST_WITHOUT_TORCH:-}" ]; then
         note "torch and transformers are left out, as GST_WITHOUT_TORCH asks"
     else
-        run_step torch "Installing torch $torch_version ($(torch_words)) and transformers" install_torch "$torch_version"
+        run_step torch "Installing torch $torch_version ($(torch_words)) and transformers ($(gst_words))" install_torch "$torch_version"
     fi
 }
 

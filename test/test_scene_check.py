@@ -447,6 +447,43 @@ def test_the_command_exits_with_3_and_one_line_per_failed_check(place: Path, cap
     assert "FAILED" in captured.out
 
 
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("gt/questions.json", lambda truths: dict.fromkeys(truths, 1)),
+        (
+            "gt/questions.json",
+            lambda truths: next(t for t in truths.values() if "view" in t).update(view="x", video="y"),
+        ),
+        ("gt/instances.json", lambda facts: [1]),
+        ("gt/scene.json", lambda scene: scene.update(objects=[])),
+        ("camera.json", lambda camera: {}),
+    ],
+)
+def test_damaged_truth_is_one_line_with_file_and_remedy(
+    place: Path, capsys: pytest.CaptureFixture[str], name: str, spoil: Callable[[Any], Any]
+):
+    change(place / name, spoil)
+    assert run(["scenes", "check", str(place), "--quick"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert len(error.splitlines()) == 1 and str(place / "gt" if "gt/" in name else place / name) in error
+    assert error.endswith("(make the set again)")
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("questions load", lambda p: change(p / "questions.json", lambda r: r[0].update(answer="zzz"))),
+        ("questions load", lambda p: change(p / "questions.json", lambda r: r[0].update(task="nothing of the kind"))),
+        ("questions load", lambda p: change(p / "gt" / "questions.json", lambda t: {})),
+        ("red rectangles", lambda p: (p / "video1.mp4").write_bytes((p / "video1.mp4").read_bytes()[:2000])),
+    ],
+)
+def test_what_can_be_read_but_is_wrong_fails_a_check(place: Path, name: str, spoil: Callable[[Path], Any]):
+    spoil(place)
+    assert name in [check.name for check in check_set(place, quick=True).failed]
+
+
 def test_the_command_prints_json(made: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["scenes", "check", str(made), "--quick", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

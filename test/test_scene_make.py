@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,8 @@ from gst_ros.cli.main import run
 from gst_ros.errors import ConfigError
 from gst_ros.media.calibration import find_calibration, read_calibration
 from gst_ros.scenes.cameras import PRESETS, CameraPose, Intrinsics
-from gst_ros.scenes.footage import VideoWriter, cut_video, disk_error, read_frames
+from gst_ros.scenes.files import disk_error
+from gst_ros.scenes.footage import VideoWriter, cut_video, read_frames
 from gst_ros.scenes.instances import Track, TrackRecorder, runs
 from gst_ros.scenes.make import make_set, neighbours
 from gst_ros.scenes.marking import draw_mark, mark_video
@@ -33,6 +35,7 @@ from gst_ros.scenes.rendering.sensor import Sensor
 from gst_ros.scenes.settings import SetOptions
 from gst_ros.scenes.trajectory import Trajectory, read_tum
 from gst_ros.scenes.walking.walk import WalkOptions
+from gst_ros.scenes.workers import Progress
 
 PRESETS["tiny"] = tiny_camera()  # for this module's tests; taken away by the fixture below
 
@@ -236,6 +239,27 @@ def digest(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
+class Told(Progress):
+    """What ``make_set`` told of its progress."""
+
+    def __init__(self) -> None:
+        self.begun: list[float] = []
+        self.stages: list[str] = []
+        self.shares: list[float] = []
+
+    def begin(self, done: float) -> None:
+        self.begun.append(done)
+
+    def stage(self, words: str) -> None:
+        self.stages.append(words)
+
+    def add(self, share: float) -> None:
+        self.shares.append(share)
+
+
+TOLD = Told()
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_opengl()
@@ -243,7 +267,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made") / "set"
     try:
         _in_this_process(patch)
-        result = make_set(SMALL, out, jobs=1)
+        result = make_set(SMALL, out, jobs=1, progress=TOLD)
     finally:
         patch.undo()
     assert result.made == 2 and sum(result.questions.values()) >= 3
@@ -335,6 +359,44 @@ def test_the_same_seed_gives_the_same_bytes_also_after_an_interruption(made, tmp
     assert make_set(SMALL, out, jobs=1).made == 0
 
 
+def test_progress_counts_drafts_too_and_ends_at_the_number_of_places(made):
+    assert TOLD.begun == [0.0]
+    assert TOLD.stages[0] == "drafting 4 places" and TOLD.stages[-1] == "filming 2 places"
+    assert min(TOLD.shares) > 0 and sum(TOLD.shares) == pytest.approx(2.0, abs=0.05)
+    again = Told()
+    assert make_set(SMALL, made, jobs=1, progress=again).made == 0
+    assert again.begun == again.shares == [], "a set that is complete shows no bar"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "spoil"),
+    [
+        ("video1.mp4", "is missing", Path.unlink),
+        ("questions.json", "is empty", lambda file: file.write_bytes(b"")),
+        ("questions.json", "expected a list", lambda file: file.write_bytes(b"{}")),
+        ("gt/trajectory_video1.tum", "is missing", Path.unlink),
+        ("plans/options", "is missing", lambda folder: next(folder.iterdir()).unlink()),
+    ],
+)
+def test_a_place_that_lost_a_file_is_not_called_complete(made, tmp_path, name, problem, spoil):
+    out = tmp_path / "set"
+    shutil.copytree(made, out)
+    place = out / SMALL.place(1).name
+    spoil(place / name)
+    left = digest(out)
+    with pytest.raises(SceneError, match=rf"{name}.*{problem}.*remove {place} and run the same command again"):
+        make_set(SMALL, out, jobs=1)
+    assert {name: value for name, value in digest(out).items() if not name.startswith(".making")} == left
+
+
+def test_a_gutted_attribution_is_written_again(made, tmp_path):
+    out = tmp_path / "set"
+    shutil.copytree(made, out)
+    (out / "ATTRIBUTION.txt").write_text("")
+    assert make_set(SMALL, out, jobs=1).made == 0
+    assert digest(out) == digest(made)
+
+
 def test_another_set_in_the_folder_is_not_touched(made, tmp_path):
     before = digest(made)
     for change, name in (({"seed": 9}, "seed"), ({"count": 3}, "count"), ({"crf": 30}, "crf")):
@@ -372,13 +434,23 @@ def test_neighbours_are_other_places_of_the_set():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--count", "0"], "field 'count': 0 is out of range"),
-        (["--camera", "gopro"], "unknown camera preset 'gopro' (one of: official, handheld"),
+        (["--count", "0"], "--count: 0 is out of range"),
+        (["--camera", "gopro"], "--camera: unknown camera preset 'gopro' (one of: official, handheld"),
         (["--kinds", "castle"], "unknown kind of place 'castle'"),
         (["--split", "benhc"], "did you mean 'bench'?"),
         (["--licences", "gpl"], "unknown licence 'gpl'"),
         (["--tasks", "tds_heavy"], "tds_heavy"),
-        (["--seconds", "0"], "field 'seconds'"),
+        (["--seconds", "0"], "--seconds: 0.0 is out of range"),
+        (["--speed", "0"], "--speed: 0.0 is out of range"),
+        (["--turn-rate", "1e300"], "--turn-rate: 1e+300 is out of range"),
+        (["--area", "0.001"], "--area: 0.001 is out of range (allowed: >= 20.0 and <= 1000.0)"),
+        (["--area", "1e9"], "--area: 1000000000.0 is out of range"),
+        (["--view-width", "10"], "--view-width: 10 pixels is too small"),
+        (["--seed", "9" * 400], "--seed: "),
+        (["--kinds", ","], "'--kinds': expected words separated by commas"),
+        (["--tasks", "position,"], "'--tasks': expected words"),
+        (["--licences", ""], "'--licences': expected words"),
+        (["--out="], "'--out': the path is empty"),
         (["--jobs", "0"], "--jobs"),
     ],
 )
@@ -387,6 +459,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(words, message, tmp_path, caps
     code = run(["scenes", "make", "--out", str(out), "--builtin-only", *words])
     error = capsys.readouterr().err
     assert code == 2 and message in error and error.count("gst: error") == 1 and "Traceback" not in error
+    assert "places" not in error and len(error.splitlines()[-1]) < 500, "no bar, and no wall of digits"
     assert not out.exists()
 
 

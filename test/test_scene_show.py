@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -199,7 +200,9 @@ def test_the_page_holds_all_it_needs_and_escapes_the_rest(made: Path, tmp_path: 
     html = shown.page.read_text("utf-8")
     assert "<script" not in html and "&lt;script&gt;" in html
     sources = re.findall(r'(?:src|href)="([^"]*)"', html)
-    assert sources and all(source.startswith(("data:image/jpeg;base64,", "#")) for source in sources)
+    assert f"./look_{made.name}.png" in sources
+    assert {source.split(",")[0] for source in sources if source[0] not in "#."} == {"data:image/jpeg;base64"}
+    assert shown.warnings == []
     assert html.count("<article>") == len({r["task"] for r in records})
     (image,) = shown.images
     assert image == tmp_path / "out" / f"look_{made.name}.png"
@@ -224,6 +227,88 @@ def test_a_folder_that_is_no_set_is_one_line(tmp_path: Path, capsys: pytest.Capt
     assert run(["scenes", "show", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "no place" in error
+
+
+def broken(change: Any) -> Any:
+    """Reads a JSON file, changes its value in place or for what is returned, and writes it back."""
+
+    def spoil(file: Path) -> None:
+        value = json.loads(file.read_text())
+        found = change(value)
+        file.write_text(json.dumps(value if found is None else found))
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("camera.json", broken(lambda v: {})),
+        ("gt/scene.json", broken(lambda v: v.update(objects=[]))),
+        ("gt/scene.json", broken(lambda v: v["rooms"][0].update(outline="x"))),
+        ("gt/questions.json", broken(lambda v: {})),
+        ("gt/questions.json", broken(lambda v: dict.fromkeys(v, 1))),
+        (
+            "gt/questions.json",
+            broken(lambda v: next(a for a in v.values() if "options" in a)["options"].pop() and None),
+        ),
+        ("gt/instances.json", broken(lambda v: [1])),
+        ("gt/views.json", broken(lambda v: {})),
+        ("gt/plan.json", broken(lambda v: v.pop("furniture.png") and None)),
+        ("questions.json", broken(lambda v: [1, 2])),
+        ("questions.json", broken(lambda v: v[0].pop("uid") and None)),
+        ("gt/trajectory_video1.tum", lambda file: file.write_text("0 1 1 1 0 0 0 0\n")),
+        ("video1.mp4", lambda file: file.write_bytes(file.read_bytes()[:2000])),
+        ("plans/walls.png", lambda file: file.write_bytes(b"no picture")),
+    ],
+)
+def test_damaged_truth_is_one_line_with_file_and_remedy(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, spoil: Any
+) -> None:
+    root = tmp_path / made.name
+    shutil.copytree(made, root)
+    spoil(root / name)
+    assert (
+        run(["scenes", "show", str(root), "--out", str(tmp_path / "p.html"), "--frames", "1", "--per-task", "2"]) == 2
+    )
+    error = capsys.readouterr().err.strip()
+    assert len(error.splitlines()) == 1 and str(root / name) in error and error.endswith("(make the set again)")
+    assert list(tmp_path.iterdir()) == [root]
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff", b"[" * 99999, b'{"count": "x"}'])
+def test_damaged_settings_are_named(made: Path, tmp_path: Path, content: bytes) -> None:
+    shutil.copytree(made, tmp_path / "set" / made.name)
+    (tmp_path / "set" / "set.json").write_bytes(content)
+    with pytest.raises(SceneError, match=r"set\.json.*make the set again"):
+        show_set(tmp_path / "set", tmp_path / "page.html", frames=1, per_task=1)
+
+
+def test_what_a_sheet_can_be_drawn_without_is_a_warning(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "set" / made.name
+    shutil.copytree(made, root)
+    (root.parent / "set.json").write_text(json.dumps({"count": 3}))
+    broken(lambda v: v[0].update(answer="zzz") or v.append(v[1]))(root / "questions.json")
+    page = str(tmp_path / "p.html")
+    assert run(["scenes", "show", str(root.parent), "--out", page, "--frames", "1", "--per-task", "1"]) == 0
+    first, second = capsys.readouterr().err.strip().splitlines()
+    assert first.startswith("gst: warning:") and "1 of 3 places are there" in first
+    assert "2 questions cannot be asked" in second and "field 'answer'" in second and str(root) in second
+
+
+def test_a_full_disk_leaves_no_half_picture(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Path.write_bytes
+
+    def half(file: Path, data: bytes) -> int:
+        write(file, data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device", str(file))
+
+    monkeypatch.setattr(Path, "write_bytes", half)
+    with pytest.raises(SceneError, match=r"p_.*\.png: no space left on the disk") as caught:
+        show_set(made, tmp_path / "p.html", frames=1, per_task=1)
+    assert caught.value.exit_code == 3 and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["plans/walls.png", "plans/render.jpg", "gt/instances.json"])

@@ -9,6 +9,9 @@
     walks.py       collision-free exploration walks
     plans.py       top-down images at three levels of abstraction
     questions/     the twelve tasks, their filters and their true answers
+    files.py       the files of a set, and the one way in which they are written: whole or not at all
+    reading.py     the one way in which they are read; shapes.py says what they must hold
+    whole.py       whether a place that was made still has all its files
     make.py        the pipeline behind ``gst scenes make``
     check/         independent checks of a finished set
 

@@ -14,7 +14,11 @@ Nothing outside scoring, checks and benchmarks opens ``gt/``.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,12 +26,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gst_ros.errors import DiskError
 from gst_ros.scenes.place import SceneError
 
 Image = NDArray[np.uint8]
 
 SET_FILE = "set.json"
 JPEG_QUALITY = 92
+PART = ".part"
+"""What a file is called, after its own name, until it is whole."""
+
+_WRONG_PATH = (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 @dataclass(frozen=True)
@@ -108,6 +117,70 @@ class PlaceFiles:
         return path
 
 
+class SceneDiskError(SceneError, DiskError):
+    """A file of a set cannot be written, because the disk is full or fails (exit code 3)."""
+
+
+def disk_error(error: OSError, file: Path) -> SceneError:
+    """The error to show when a file cannot be written.
+
+    Args:
+        error: What the system said.
+        file: The file.
+
+    Returns:
+        One of the input (exit code 2) where the path itself cannot be; else a :class:`SceneDiskError`.
+    """
+    # shutil collects what went wrong with each file of a folder, as text.
+    reason = str(error.args[0][0][2]) if isinstance(error, shutil.Error) else error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in reason:
+        remedy = "free some and run the same command again"
+        return SceneDiskError("no space left on the disk", file=file, remedy=remedy)
+    if error.errno in _WRONG_PATH:
+        return SceneError(f"cannot be written: {reason}", file=file, remedy="give another path")
+    return SceneDiskError(f"cannot be written: {reason}", file=file)
+
+
+def write_file(file: Path, data: bytes) -> None:
+    """Write a file whole or not at all: what was there before stays until the new one is complete.
+
+    Args:
+        file: Where to.
+        data: What.
+
+    Raises:
+        SceneError: It cannot be written; nothing half-written is left.
+    """
+    target = Path(os.path.realpath(file))  # a link stays a link
+    part = target.with_name(target.name + PART)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)  # a pipe or a device, which must not be replaced; a folder is refused
+            return
+        try:
+            part.write_bytes(data)
+            part.replace(target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise disk_error(error, file) from error
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text file, as UTF-8, whole or not at all.
+
+    Args:
+        file: Where to.
+        text: What.
+
+    Raises:
+        SceneError: It cannot be written.
+    """
+    write_file(file, text.encode("utf-8"))
+
+
 def write_json(file: Path, value: Any, *, sort_keys: bool = True) -> None:
     """Write JSON; numpy's numbers and arrays become plain ones, and numbers are rounded to six digits.
 
@@ -117,19 +190,7 @@ def write_json(file: Path, value: Any, *, sort_keys: bool = True) -> None:
         sort_keys: Whether mappings are sorted; question records keep their own order.
     """
     text = json.dumps(_plain(value), indent=1, sort_keys=sort_keys, ensure_ascii=False)
-    file.write_text(text + "\n", encoding="utf-8")
-
-
-def read_json(file: Path) -> Any:
-    """Read JSON.
-
-    Raises:
-        SceneError: The file is missing or no JSON.
-    """
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SceneError(f"cannot be read: {error}", file=file) from error
+    write_text(file, text + "\n")
 
 
 def write_image(file: Path, image: Image | NDArray[np.uint16], kind: Literal["png", "jpg"] | None = None) -> None:
@@ -148,7 +209,7 @@ def write_image(file: Path, image: Image | NDArray[np.uint16], kind: Literal["pn
     done, data = cv2.imencode(f".{kind}", pixels, options)
     if not done:
         raise ValueError(f"cannot encode an array of shape {image.shape} and type {image.dtype} as {kind}")
-    file.write_bytes(data.tobytes())
+    write_file(file, data.tobytes())
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,6 @@ file: the same frames give the same bytes.
 
 from __future__ import annotations
 
-import errno
 import io
 import itertools
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
+from gst_ros.scenes.files import write_file
 from gst_ros.scenes.place import SceneError
 
 Image = NDArray[np.uint8]
@@ -73,10 +73,7 @@ class VideoWriter:
     def close(self) -> None:
         """Finish the file. May be called twice."""
         self._finish()
-        try:
-            self._file.write_bytes(self._memory.getvalue())
-        except OSError as error:
-            raise disk_error(error, self._file) from error
+        write_file(self._file, self._memory.getvalue())
 
     def __enter__(self) -> VideoWriter:
         return self
@@ -106,19 +103,6 @@ def encoder_options(fps: float, crf: int) -> dict[str, str]:
     """
     group = str(max(1, round(GROUP_SECONDS * fps)))
     return {"crf": str(crf), "preset": "veryfast", "threads": "1", "g": group, "flags": "+cgop"}
-
-
-def disk_error(error: OSError, file: Path) -> SceneError:
-    """The error to show when a file cannot be written.
-
-    Args:
-        error: What the system said.
-        file: The file.
-    """
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    problem = "no space left on the disk" if full else f"cannot be written: {error.strerror or error}"
-    remedy = "free some and run the same command again: it goes on where it stopped" if full else None
-    return SceneError(problem, file=file, remedy=remedy)
 
 
 def read_frames(file: Path) -> Iterator[Image]:

@@ -16,13 +16,17 @@ from typing import Any
 
 from gst_ros import __version__
 from gst_ros.errors import GstError
-from gst_ros.scenes.files import SET_FILE, PlaceFiles, read_json, write_json
-from gst_ros.scenes.footage import disk_error
+from gst_ros.scenes.files import PART, SET_FILE, PlaceFiles, disk_error, write_json, write_text
 from gst_ros.scenes.place import SceneError, load_place
+from gst_ros.scenes.reading import read_json
 from gst_ros.scenes.settings import PlaceSpec, SetOptions
-from gst_ros.scenes.workers import Report, processes, tell
+from gst_ros.scenes.shapes import anything, table
+from gst_ros.scenes.whole import check_whole
+from gst_ros.scenes.workers import Progress, processes, tell
 
 WORK_FOLDER = ".making"
+DRAFT_SHARE = 0.05
+"""A draft is this much of the work of a place."""
 NEIGHBOURS = 6
 """Other places that lend their top-down images as wrong options; more than the set has are drafted for that alone."""
 
@@ -44,28 +48,32 @@ class MadeSet:
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def make_set(options: SetOptions, out: Path, *, jobs: int = 2, report: Report = lambda _: None) -> MadeSet:
+def make_set(options: SetOptions, out: Path, *, jobs: int = 2, progress: Progress | None = None) -> MadeSet:
     """Make a set of places, or what is missing of it.
 
     Args:
         options: What to make.
         out: The set's folder; made if missing.
         jobs: Number of processes. It does not change the result.
-        report: Told about progress.
+        progress: Told how far it is, once it is clear that there is something to do.
 
     Raises:
-        SceneError: The folder holds another set or other things, is in use, or the disk is full; there is no OpenGL
-            or no furniture; or a place cannot be made.
+        SceneError: The folder holds another set or other things, is in use, or the disk is full; a place there is not
+            whole any more; there is no OpenGL or no furniture; or a place cannot be made.
     """
+    progress = progress or Progress()
     _check_machine(options)
     with _claimed(out, options) as work:
         specs = [options.place(number) for number in range(options.count)]
         result = MadeSet([spec.name for spec in specs])
-        missing = [spec for spec in specs if not (out / spec.name).is_dir()]
-        report(float(options.count - len(missing)))
+        missing = [spec for spec in specs if not (out / spec.name).exists()]
+        for spec in specs:
+            if spec not in missing:
+                check_whole(out / spec.name, options)
         if missing:
+            progress.begin(float(options.count - len(missing)))
             pool = [options.place(number) for number in range(max(options.count, NEIGHBOURS + 1))]
-            _make(options, out, work, pool, missing, jobs, report, result)
+            _make(options, out, work, pool, missing, jobs, progress, result)
         _write_attribution(options, out, result.places)
         shutil.rmtree(work, ignore_errors=True)
     return result
@@ -89,17 +97,26 @@ def _make(
     pool: list[PlaceSpec],
     missing: list[PlaceSpec],
     jobs: int,
-    report: Report,
+    progress: Progress,
     result: MadeSet,
 ) -> None:
     drafts = work / "drafts"
     drafts.mkdir(exist_ok=True)
     others = {spec.number: neighbours(spec, pool) for spec in missing}
     needed = {s.number for spec in missing for s in (spec, *others[spec.number])}
+    undrafted = [spec for spec in pool if spec.number in needed and not (drafts / spec.name).is_dir()]
+    # Drafts are work too, most of all for a small set: all of it together counts as the missing places.
+    scale = len(missing) / (len(missing) + DRAFT_SHARE * len(undrafted))
+
+    def report(share: float) -> None:
+        progress.add(share * scale)
+
     with processes(jobs, report) as run:
-        undrafted = [spec for spec in pool if spec.number in needed and not (drafts / spec.name).is_dir()]
-        for _, _ in run(_draft, [(spec, (spec, options, drafts / spec.name)) for spec in undrafted]):
-            pass
+        progress.stage(f"drafting {len(undrafted)} places")
+        for number, _ in enumerate(run(_draft, [(s, (s, options, drafts / s.name)) for s in undrafted]), start=1):
+            progress.stage(f"drafting {len(undrafted)} places, {number} done")
+            report(DRAFT_SHARE)
+        progress.stage(f"filming {len(missing)} places")
         tasks = [
             (
                 spec,
@@ -133,7 +150,7 @@ def _claimed(out: Path, options: SetOptions) -> Iterator[Path]:
             work.mkdir(exist_ok=True)
             lock = stack.enter_context(open(work / "lock", "w"))
         except OSError as error:
-            raise disk_error(error, out) from error
+            raise disk_error(error, Path(error.filename or out)) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -150,26 +167,30 @@ def _check_settings(out: Path, options: SetOptions) -> None:
     file = out / SET_FILE
     wanted = {"version": __version__, **options.to_mapping()}
     if not file.exists():
-        strangers = sorted(path.name for path in out.iterdir() if path.name != WORK_FOLDER)
+        # What a maker that was killed as it wrote leaves behind is no stranger's.
+        own = {WORK_FOLDER, SET_FILE + PART}
+        strangers = sorted(path.name for path in out.iterdir() if path.name not in own)
         if strangers:
             raise SceneError(
                 f"the folder is not empty ('{strangers[0]}')", file=out, remedy="give an empty or a new folder"
             )
-        part = file.with_suffix(".part")
-        write_json(part, wanted)
-        part.rename(file)
+        write_json(file, wanted)
         return
-    found = read_json(file)
+    found = read_json(file, table(anything), remedy="restore it, or give another folder")
     expected = _as_json(wanted)
     difference = _difference(found, expected)
     if difference:
         name, old, new = difference
         raise SceneError(
-            f"the set there was made with {old!r}, not {new!r}",
+            f"the set there was made with {_brief(old)}, not {_brief(new)}",
             file=file,
             field=name,
             remedy="give the same settings or another folder",
         )
+
+
+def _brief(value: Any) -> str:
+    return f"{value!r:.80}"
 
 
 def _as_json(value: Any) -> Any:
@@ -194,13 +215,9 @@ def _write_attribution(options: SetOptions, out: Path, names: list[str]) -> None
     from gst_ros.scenes.filming import open_catalogue
 
     file = out / FILE_NAME
-    if file.exists():
-        return
-    places = [load_place(PlaceFiles(out / name).scene) for name in names]
-    try:
-        file.write_text(attribution(places, open_catalogue(options)), encoding="utf-8")
-    except OSError as error:
-        raise disk_error(error, file) from error
+    text = attribution((load_place(PlaceFiles(out / name).scene) for name in names), open_catalogue(options))
+    if not file.is_file() or file.read_bytes() != text.encode():
+        write_text(file, text)
 
 
 def _check_machine(options: SetOptions) -> None:

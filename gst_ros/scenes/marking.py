@@ -17,7 +17,8 @@ import numpy as np
 from av.codec.context import Flags
 from numpy.typing import NDArray
 
-from gst_ros.scenes.footage import DEFAULT_CRF, disk_error, encoder_options, read_frames, write_video
+from gst_ros.scenes.files import write_file
+from gst_ros.scenes.footage import DEFAULT_CRF, encoder_options, read_frames, write_video
 from gst_ros.scenes.instances import VISIBLE_PIXELS, Track
 
 Image = NDArray[np.uint8]
@@ -56,10 +57,7 @@ def mark_video(
     if data is None:
         write_video(_marked(read_frames(source), boxes), file, fps, crf)
         return
-    try:
-        file.write_bytes(data)
-    except OSError as error:
-        raise disk_error(error, file) from error
+    write_file(file, data)
 
 
 def draw_mark(rgb: Image, box: Box) -> None:

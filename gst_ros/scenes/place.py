@@ -10,10 +10,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from gst_ros.errors import GstError
 
@@ -21,7 +20,6 @@ FORMAT_VERSION = 1
 
 PlaceKind = Literal["home", "office", "classroom", "restaurant"]
 OpeningKind = Literal["door", "passage", "window", "french_window"]
-T = TypeVar("T")
 
 
 class SceneError(GstError):
@@ -212,61 +210,28 @@ class Place:
 
     def save(self, file: Path) -> None:
         """Write ``scene.json``."""
-        file.write_text(self.to_json(), encoding="utf-8")
+        from gst_ros.scenes.files import write_text
+
+        write_text(file, self.to_json())
 
 
 def load_place(file: Path) -> Place:
     """Read ``scene.json``.
 
     Raises:
-        SceneError: It names the file and the field that is missing, unknown or of a wrong kind.
+        SceneError: It names the file and the field that is missing, unknown, of a wrong kind or out of range.
     """
-    try:
-        raw = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SceneError(f"cannot read the place: {error}", file=file) from error
-    if not isinstance(raw, dict) or raw.get("version") != FORMAT_VERSION:
-        found = raw.get("version") if isinstance(raw, dict) else None
-        remedy = "make the set again with this version of gst"
-        raise SceneError(
-            f"expected version {FORMAT_VERSION}, found {found!r}", file=file, field="version", remedy=remedy
-        )
-    walls = [
-        {**wall, "openings": _each(Opening, wall.get("openings", ()), file, "openings")}
-        for wall in _list(raw.get("walls"), file, "walls")
-    ]
-    parts = {
-        "rooms": _each(Room, raw.get("rooms"), file, "rooms"),
-        "walls": _each(Wall, walls, file, "walls"),
-        "objects": _each(PlacedObject, raw.get("objects"), file, "objects"),
-        "lights": _each(Light, raw.get("lights", []), file, "lights"),
-    }
-    return _make(Place, {**raw, **parts}, file, "place")
+    # Here, because what reads raises the SceneError of this module.
+    from gst_ros.scenes.reading import read_json
+    from gst_ros.scenes.shapes import Misfit, built, shape_of
 
+    def shape(value: Any, name: str) -> None:
+        found = value.get("version") if isinstance(value, dict) else None
+        if found != FORMAT_VERSION:
+            raise Misfit("version", f"expected version {FORMAT_VERSION}, found {str(found)[:40]}")
+        shape_of(Place)(value, name)
 
-def _list(value: Any, file: Path, name: str) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise SceneError("expected a list of objects", file=file, field=name)
-    return value
-
-
-def _each(cls: type[T], values: Any, file: Path, name: str) -> tuple[T, ...]:
-    return tuple(_make(cls, item, file, f"{name}[{i}]") for i, item in enumerate(_list(list(values or ()), file, name)))
-
-
-def _make(cls: type[T], values: Mapping[str, Any], file: Path, name: str) -> T:
-    known = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    unknown = sorted(set(values) - known)
-    if unknown:
-        raise SceneError("unknown field", file=file, field=f"{name}.{unknown[0]}")
-    try:
-        return cls(**{key: _tuples(value) for key, value in values.items()})
-    except TypeError as error:
-        raise SceneError(str(error), file=file, field=name) from error
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, (list, tuple)) else value
+    return built(Place, read_json(file, shape, remedy="make the set again with this version of gst"))
 
 
 def _rounded(value: Any) -> Any:

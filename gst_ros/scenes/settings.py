@@ -38,7 +38,7 @@ class PlaceSpec:
 class SetOptions(Settings):
     """Everything that decides what a set contains, byte for byte."""
 
-    seed: int = setting(1, "Seed of the set.", low=0)
+    seed: int = setting(1, "Seed of the set.", low=0, high=2**63 - 1)
     count: int = setting(1, "Number of places.", low=1, high=100000)
     split: str = setting(
         "bench", "Other splits have other places; train also has other furniture.", choices=("bench", "train", "local")
@@ -53,7 +53,9 @@ class SetOptions(Settings):
     depth: bool = setting(False, "Whether depth images are kept in gt/.")
     licences: tuple[str, ...] = setting((), "Licences of the furniture: cc0, cc-by; empty for all.")
     builtin_only: bool = setting(False, "Whether to use no furniture catalogue, only simple built-in furniture.")
-    area_m2: float | None = setting(None, "Floor area of the places; free when not given.", unit="m2", above=0.0)
+    area_m2: float | None = setting(
+        None, "Floor area of the places; free when not given.", unit="m2", low=20.0, high=1000.0
+    )
     questions: QuestionOptions = field(default_factory=QuestionOptions, metadata={"doc": "What is asked."})
 
     def __post_init__(self) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.scenes.cameras import CameraPose
+from gst_ros.scenes.files import write_text
 from gst_ros.scenes.place import SceneError
+from gst_ros.scenes.reading import MAKE_AGAIN
 
 Array = NDArray[np.float64]
 
@@ -57,19 +59,19 @@ class Trajectory:
             x, y, z, w = quaternion(pose)
             numbers = (pose.x_m, pose.y_m, pose.z_m, x, y, z, w)
             lines.append(" ".join([f"{stamp:.6f}", *(f"{v + 0.0:.7f}" for v in numbers)]))
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_text(file, "\n".join(lines) + "\n")
 
 
 def read_tum(file: Path) -> Trajectory:
     """Read what :meth:`Trajectory.save_tum` wrote.
 
     Raises:
-        SceneError: The file is missing or a line does not hold eight numbers; it names the line.
+        SceneError: The file is missing or a line does not hold a time and a pose; it names the line.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise SceneError(f"cannot read the trajectory: {error}", file=file) from error
+        raise SceneError(f"cannot be read: {error}", file=file, remedy=MAKE_AGAIN) from error
     stamps, poses = [], []
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
@@ -78,12 +80,13 @@ def read_tum(file: Path) -> Trajectory:
             values = [float(word) for word in line.split()]
         except ValueError:
             values = []
-        if len(values) != 8 or not all(map(math.isfinite, values)):
-            raise SceneError("expected 'timestamp tx ty tz qx qy qz qw'", file=file, field=f"line {number}")
+        if len(values) != 8 or not all(map(math.isfinite, values)) or not any(values[4:]):
+            problem = "expected 'timestamp tx ty tz qx qy qz qw'"
+            raise SceneError(problem, file=file, field=f"line {number}", remedy=MAKE_AGAIN)
         stamps.append(values[0])
         poses.append(_pose(values))
     if not poses:
-        raise SceneError("the trajectory is empty", file=file)
+        raise SceneError("the trajectory is empty", file=file, remedy=MAKE_AGAIN)
     return Trajectory(tuple(stamps), tuple(poses))
 
 

@@ -17,8 +17,22 @@ from gst_ros.scenes.place import SceneError
 from gst_ros.scenes.settings import PlaceSpec
 
 POLL_S = 0.5
+TRACKER_WARNING = "ignore:resource_tracker:UserWarning"
 Report = Callable[[float], object]
 """Told how many places' worth of work were done since the last call, a fraction."""
+
+
+class Progress:
+    """Told how far the work is; this one keeps it to itself."""
+
+    def begin(self, done: float) -> None:
+        """Work begins: so many places are there already."""
+
+    def stage(self, words: str) -> None:
+        """Something else is done from now on."""
+
+    def add(self, share: float) -> None:
+        """So many places' worth of work were done since the last call, a fraction; 0 when nothing new is known."""
 
 
 _progress: Any = None
@@ -41,14 +55,21 @@ def processes(jobs: int, report: Report) -> Iterator[Callable[..., Iterator[tupl
         SceneError: What a task raises; or a process died.
     """
     context = multiprocessing.get_context("spawn")
-    queue = context.SimpleQueue()
     # The software renderer's threads: its share of the cores for each process. Read when OpenGL is first used.
-    before = {name: os.environ.get(name) for name in ("LP_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     threads = max(1, len(os.sched_getaffinity(0)) // jobs)
-    os.environ.update(LP_NUM_THREADS=str(threads), OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    surroundings = {
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+        "LP_NUM_THREADS": str(threads),
+        # Python's resource tracker, a process that the first queue starts, complains when this one was killed.
+        "PYTHONWARNINGS": ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), TRACKER_WARNING])),
+    }
+    before = {name: os.environ.get(name) for name in surroundings}
+    os.environ.update(surroundings)
+    queue = context.SimpleQueue()
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(queue, os.getpid()))
 
     def told() -> None:
+        report(0.0)
         while not queue.empty():
             report(queue.get())
 
@@ -70,7 +91,8 @@ def processes(jobs: int, report: Report) -> Iterator[Callable[..., Iterator[tupl
                 yield spec, outcome
 
     try:
-        yield run
+        with _orderly_end():
+            yield run
     except BaseException:
         # What is being made now is lost anyway: do not wait for it.
         for process in list((executor._processes or {}).values()):
@@ -84,6 +106,23 @@ def processes(jobs: int, report: Report) -> Iterator[Callable[..., Iterator[tupl
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Let SIGTERM end this process as Ctrl-C does: its workers first, and with the exit code that a shell gives it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can take signals
+        return
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _start_worker(queue: Any, parent: int) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from gst_ros.cli.scenes._options import SomePath
+
 EXIT_FAILED = 3
 
 
 @click.command("check")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=SomePath())
 @click.option("--frames", default=50, show_default=True, type=click.IntRange(1), help="Frames rendered and ray-cast.")
 @click.option("--quick", is_flag=True, help="Leave out what renders: files, marks, oracle and baselines only.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the choice of frames and points.")

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from gst_ros.cli.scenes._options import SomePath
+
 
 @click.command("show")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=SomePath())
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=SomePath(dir_okay=False),
     help="The page. Default: <name of FOLDER>_sheet.html here.",
 )
 @click.option("--frames", default=6, show_default=True, type=click.IntRange(1, 60), help="Frames shown of each video.")
@@ -31,5 +33,7 @@ def command(folder: Path, out: Path | None, frames: int, per_task: int) -> int:
         shown = show_set(
             folder, page, frames=frames, per_task=per_task, progress=lambda name: status.update(f"drawing {name} ...")
         )
+    for warning in shown.warnings:
+        click.echo(f"gst: warning: {warning}", err=True)
     click.echo(f"{shown.page}, {shown.overview} and {len(shown.images)} x {shown.page.stem}_<place>.png")
     return 0

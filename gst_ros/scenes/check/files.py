@@ -15,6 +15,7 @@ from gst_ros.errors import GstError
 from gst_ros.scenes.check.report import Check
 from gst_ros.scenes.check.truth import PlaceTruth
 
+QUESTIONS_LOAD = "questions load"
 RECORD_FIELDS = {"task", "uid", "scene", "answer", "texts", "copied_video_path", "images", "setting"}
 CAMERA_FIELDS = {"width", "height", "fx", "fy", "cx", "cy", "height_m", "pitch_deg", "query_view"}
 PUBLIC = re.compile(
@@ -44,7 +45,7 @@ def _questions_load(place: PlaceTruth) -> Check:
     try:
         found = load_questions(file)
     except GstError as error:
-        return Check("questions load", False, str(error), "no question skipped", place.name)
+        return Check(QUESTIONS_LOAD, False, str(error), "no question skipped", place.name)
     reasons = sorted({f"{skip.reason}" for skip in found.skipped})
     without = [q.uid for q in found.questions if q.uid not in place.answers]
     spare = set(place.answers) - {q.uid for q in found.questions} - {s.uid for s in found.skipped}
@@ -54,7 +55,7 @@ def _questions_load(place: PlaceTruth) -> Check:
     if without or spare:
         measured += f", {len(without)} without truth, {len(spare)} truths without question"
     passed = bool(found.questions) and not found.skipped and not without and not spare
-    return Check("questions load", passed, measured, "all readable by gst eval, each with its truth", place.name)
+    return Check(QUESTIONS_LOAD, passed, measured, "all readable by gst eval, each with its truth", place.name)
 
 
 def _media(place: PlaceTruth) -> Check:

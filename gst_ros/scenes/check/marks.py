@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import av
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.scenes.check.report import Check
+from gst_ros.scenes.check.studio import frames_of, rgb
 from gst_ros.scenes.check.truth import PlaceTruth
+from gst_ros.scenes.place import SceneError
 
 LEAST_MARK_PX = 60
 """Red pixels that the plain video has not: from so many on, a frame is marked."""
@@ -38,7 +39,10 @@ def check_marks(place: PlaceTruth) -> Iterator[Check]:
         else:
             problems.append(f"{file.name} marks something unknown")
     for video, marked in marks.items():
-        frames += _compare(place.root / f"{video}.mp4", marked)
+        try:
+            frames += _compare(place.root / f"{video}.mp4", marked)
+        except SceneError as error:
+            problems.append(str(error))
         problems += [problem for each in marked for problem in each.problems()]
     measured = "; ".join(problems[:3]) + (f"; {len(problems) - 3} more" if len(problems) > 3 else "")
     if files or unmade:
@@ -82,8 +86,8 @@ def _compare(plain: Path, marked: list[_Marks]) -> int:
         sizes are checked elsewhere).
     """
     count = 0
-    copies = [(each, _frames(each.file)) for each in marked]
-    for a in _frames(plain):
+    copies = [(each, map(rgb, frames_of(each.file))) for each in marked]
+    for a in map(rgb, frames_of(plain)):
         pairs = [(each, frames, next(frames, None)) for each, frames in copies]
         copies = []
         for each, frames, b in pairs:
@@ -107,12 +111,6 @@ def drawn(plain: NDArray[np.uint8], marked: NDArray[np.uint8]) -> NDArray[np.boo
     if mask.any():
         mask[mask] = np.abs(marked[mask].astype(np.int16) - plain[mask]).max(axis=1) > LEAST_CHANGE
     return mask
-
-
-def _frames(file: Path) -> Iterator[NDArray[np.uint8]]:
-    with av.open(str(file)) as container:
-        for frame in container.decode(video=0):
-            yield frame.to_ndarray(format="rgb24")
 
 
 def _box_problem(name: str, number: int, box: list[int], mask: NDArray[np.bool_]) -> list[str]:

@@ -53,7 +53,7 @@ class Oracle:
         task = find_task(record["task"]).key
         images = [image["copied_path"] for image in record["images"]]
         if task.startswith(("ed_", "edist_")):
-            pose = self._place.view_pose(self._view(images[0]))
+            pose = self._place.view_pose(self._place.views[images[0]])
             centre = box_centre(self._target(record))
             if task.startswith("ed_"):
                 return str(round(bearing_deg(pose, centre)))
@@ -62,7 +62,7 @@ class Oracle:
             x, y, _ = box_centre(self._target(record))
             return self._point(images[0], float(x), float(y))
         if task in ("position", "orientation"):
-            pose = self._place.view_pose(self._view(images[0]))
+            pose = self._place.view_pose(self._place.views[images[0]])
             if task == "position":
                 return self._point(images[1], float(pose.position_m[0]), float(pose.position_m[1]))
             forward = pose.map_from_camera[:, 2]
@@ -71,12 +71,6 @@ class Oracle:
         if task == "trajectory":
             return self._path(record, images)
         return self._selection(images)
-
-    def _view(self, file: str) -> Mapping[str, Any]:
-        try:
-            return self._place.views[file]
-        except KeyError:
-            raise SceneError("a view without a pose", file=self._place.root / file) from None
 
     def _target(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
         """The object that a question is about: by the marked video's name, or by its own."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ import numpy as np
 
 from gst_ros.scenes.check.baselines import check_oracle, check_random, check_text_only, collect
 from gst_ros.scenes.check.fairness import check_fairness
-from gst_ros.scenes.check.files import check_files
+from gst_ros.scenes.check.files import QUESTIONS_LOAD, check_files
 from gst_ros.scenes.check.marks import check_marks
 from gst_ros.scenes.check.positions import check_positions
 from gst_ros.scenes.check.report import Check, Report
-from gst_ros.scenes.check.truth import PlaceTruth, find_places
-from gst_ros.scenes.place import SceneError
+from gst_ros.scenes.check.truth import PlaceTruth, find_places, read_settings
 
 Progress = Callable[[str], None]
 
@@ -37,23 +35,30 @@ def check_set(
         SceneError: There is no set, its truth cannot be read, or OpenGL or the furniture is missing.
     """
     places = find_places(folder)
-    settings = _settings(folder)
+    settings = read_settings(folder)
     report = Report()
     if settings is not None:
         report.checks += _check_complete(folder, places, settings)
     random = np.random.Generator(np.random.PCG64(seed))
     chosen = _choose_frames(places, frames, random)
+    sound = []
     for place in places:
         progress(place.name)
-        report.checks += check_files(place)
+        found = list(check_files(place))
+        report.checks += found
+        if any(check.name == QUESTIONS_LOAD and not check.passed for check in found):
+            continue  # what its questions mean cannot be checked
+        sound.append(place)
         report.checks += check_marks(place)
         report.checks += check_positions(place)
         if not quick:
             report.checks += _check_rendered(place, settings or {}, chosen[place.name], random)
+    if not sound:
+        return report
     progress("questions")
-    report.checks += check_fairness(places)
-    report.checks += check_oracle(places)
-    asked = collect(places)
+    report.checks += check_fairness(sound)
+    report.checks += check_oracle(sound)
+    asked = collect(sound)
     report.checks += check_random(asked)
     report.checks += check_text_only(asked)
     return report
@@ -84,19 +89,6 @@ def _choose_frames(
         picks = random.permutation(len(every))[:share]
         result[place.name] = [every[int(i)] for i in np.sort(picks)]
     return result
-
-
-def _settings(folder: Path) -> dict[str, Any] | None:
-    file = next((f for f in (folder / "set.json", folder.parent / "set.json") if f.is_file()), None)
-    if file is None:
-        return None
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SceneError(f"cannot be read: {error}", file=file) from error
-    if not isinstance(found, dict):
-        raise SceneError("is not a JSON object", file=file)
-    return found
 
 
 def _check_complete(folder: Path, places: Sequence[PlaceTruth], settings: Mapping[str, Any]) -> Iterator[Check]:

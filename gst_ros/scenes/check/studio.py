@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import av
+import av.error
 import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.scenes.cameras import CameraPose, Intrinsics
 from gst_ros.scenes.check.truth import PlaceTruth
-from gst_ros.scenes.place import load_place
+from gst_ros.scenes.place import SceneError, load_place
+from gst_ros.scenes.reading import MAKE_AGAIN
 
 if TYPE_CHECKING:
     from gst_ros.scenes.rendering.mesh import SceneMesh
@@ -87,17 +89,39 @@ def open_studio(truth: PlaceTruth, settings: Mapping[str, Any]) -> Iterator[Stud
         yield Studio(truth, mesh, renderer, bool(settings.get("sensor_effects")))
 
 
+def frames_of(file: Path) -> Iterator[av.VideoFrame]:
+    """All frames of a video; :func:`rgb` makes images of them.
+
+    Raises:
+        SceneError: It is missing or cannot be decoded, from the start or from some frame on.
+    """
+    try:
+        with av.open(str(file)) as container:
+            yield from container.decode(video=0)
+    except (OSError, av.error.FFmpegError, IndexError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SceneError(f"cannot be decoded: {reason}", file=file, remedy=MAKE_AGAIN) from error
+
+
+def rgb(frame: av.VideoFrame) -> Image:
+    """A frame as H x W x 3 bytes."""
+    return np.asarray(frame.to_ndarray(format="rgb24"), np.uint8)
+
+
 def read_frames(file: Path, wanted: Iterable[int]) -> dict[int, Image]:
-    """Some frames of a video by number, H x W x 3 bytes each."""
+    """Some frames of a video by number, H x W x 3 bytes each.
+
+    Raises:
+        SceneError: It is missing or cannot be decoded.
+    """
     left = set(wanted)
     result: dict[int, Image] = {}
-    with av.open(str(file)) as container:
-        for number, frame in enumerate(container.decode(video=0)):
-            if number in left:
-                result[number] = frame.to_ndarray(format="rgb24")
-                left.discard(number)
-            if not left:
-                break
+    for number, frame in enumerate(frames_of(file)):
+        if number in left:
+            result[number] = rgb(frame)
+            left.discard(number)
+        if not left:
+            break
     return result
 
 

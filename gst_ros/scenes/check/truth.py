@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +13,110 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.scenes.place import SceneError
+from gst_ros.scenes.reading import MAKE_AGAIN, Table, read_json
+from gst_ros.scenes.shapes import LARGEST, Shape, each, either, flag, number, record, table, text, whole
 
 Array = NDArray[np.float64]
+
+SHORTEST_QUATERNION = 1e-3
+
+# What the files hold, as far as anything reads it. A field that is not listed here but asked for later is missed with
+# the name of its file all the same.
+_LENGTH = number(0.0, 1e5)
+_POINT = each(number(-1e5, 1e5), count=2)
+_POINT_3D = each(number(-1e5, 1e5), count=3)
+_ANGLE = number(-1e4, 1e4)
+_PIXELS = whole(1, 1 << 15)
+_FRAME = whole(-1, 1 << 24)
+_OPENING = {"kind": text, "start_m": number(-1e5, 1e5), "width_m": _LENGTH}
+_ROOM = {"id": text, "outline": each(_POINT, least=3), "ceiling_m": _LENGTH}
+_WALL = {"id": text, "start": _POINT, "end": _POINT, "thickness_m": _LENGTH, "openings": each(record(_OPENING))}
+_OBJECT = {
+    "id": text,
+    "label": text,
+    "position_m": _POINT_3D,
+    "yaw_deg": _ANGLE,
+    "size_m": each(_LENGTH, count=3),
+    "mount": text,
+    "blocks": flag,
+}
+SCENE = record(
+    {
+        "kind": text,
+        "rooms": each(record(_ROOM), least=1),
+        "walls": each(record(_WALL)),
+        "objects": each(record(_OBJECT)),
+    }
+)
+INSTANCES = each(
+    record(
+        {
+            "id": text,
+            "best_video": text,
+            "best_frame": _FRAME,
+            "largest_box": each(whole(0, 1 << 15), count=4),
+            "visible_frames": table(each(each(_FRAME, count=2))),
+        }
+    )
+)
+VIEWS = table(
+    record(
+        {
+            "file": text,
+            "position_m": _POINT_3D,
+            **dict.fromkeys(("yaw_deg", "pitch_deg", "roll_deg"), _ANGLE),
+            "f_px": number(1.0, 1e6),
+        }
+    )
+)
+PLANS = table(
+    record(
+        {
+            **dict.fromkeys(("width", "height"), _PIXELS),
+            "m_per_px": number(1e-6, 1e3),
+            **dict.fromkeys(("left_m", "top_m"), number(-1e5, 1e5)),
+        }
+    )
+)
+QUESTIONS = each(
+    record(
+        {
+            **dict.fromkeys(("task", "uid", "scene"), text),
+            "answer": either(number(), text),
+            "texts": each(text, least=1),
+            "images": each(record({"copied_path": text})),
+        },
+        {"copied_video_path": text, "setting": text},
+    )
+)
+_OPTION = record({}, {"path": text, "place": text, "edits": each(text)})
+ANSWERS = table(
+    record(
+        {"task": text},
+        {
+            **dict.fromkeys(("target", "view", "plan", "video"), text),
+            "frames": each(_FRAME, count=2),
+            "options": each(_OPTION),
+        },
+    )
+)
+_INTRINSICS = {
+    **dict.fromkeys(("width", "height"), _PIXELS),
+    **dict.fromkeys(("fx", "fy"), number(1.0, 1e6)),
+    **dict.fromkeys(("cx", "cy"), number(-1e5, 1e5)),
+    "height_m": _LENGTH,
+    "pitch_deg": _ANGLE,
+}
+CAMERA = record({**_INTRINSICS, "query_view": record(_INTRINSICS)})
+SETTINGS = record(
+    {},
+    {
+        **dict.fromkeys(("count", "videos"), whole(1)),
+        **dict.fromkeys(("split", "camera"), text),
+        "kinds": each(text),
+        "sensor_effects": flag,
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -60,41 +161,49 @@ class PlaceTruth:
     @cached_property
     def scene(self) -> dict[str, Any]:
         """``gt/scene.json``."""
-        return _mapping(self.root / "gt" / "scene.json")
+        found: dict[str, Any] = self._read("gt/scene.json", SCENE)
+        return found
 
     @cached_property
     def objects(self) -> dict[str, dict[str, Any]]:
         """Objects of the scene by id."""
-        return {thing["id"]: thing for thing in self.scene["objects"]}
+        found = {thing["id"]: thing for thing in self.scene["objects"]}
+        return Table(found, self.root / "gt" / "scene.json", "objects")
 
     @cached_property
     def facts(self) -> dict[str, dict[str, Any]]:
         """What videos show of each object, by id."""
-        found = _read(self.root / "gt" / "instances.json")
-        return {entry["id"]: entry for entry in found}
+        name = "gt/instances.json"
+        found = {entry["id"]: entry for entry in self._read(name, INSTANCES)}
+        return Table(found, self.root / name)
 
     @cached_property
     def views(self) -> dict[str, dict[str, Any]]:
         """Query views by the path of their file."""
-        return {view["file"]: view for view in _mapping(self.root / "gt" / "views.json").values()}
+        name = "gt/views.json"
+        found = {view["file"]: view for view in self._read(name, VIEWS).values()}
+        return Table(found, self.root / name)
 
     @cached_property
     def plans(self) -> dict[str, dict[str, Any]]:
         """Where top-down images lie, by file name."""
-        return _mapping(self.root / "gt" / "plan.json")
+        found: dict[str, dict[str, Any]] = self._read("gt/plan.json", PLANS)
+        return found
 
     @cached_property
     def questions(self) -> list[dict[str, Any]]:
         """The records of ``questions.json``."""
-        found = _read(self.root / "questions.json")
-        if not isinstance(found, list):
-            raise SceneError("is not a list of questions", file=self.root / "questions.json")
+        found: list[dict[str, Any]] = self._read("questions.json", QUESTIONS)
         return found
 
     @cached_property
     def answers(self) -> dict[str, dict[str, Any]]:
         """The truth behind the questions, by uid."""
-        return _mapping(self.root / "gt" / "questions.json")
+        found: dict[str, dict[str, Any]] = self._read("gt/questions.json", ANSWERS)
+        return found
+
+    def _read(self, name: str, shape: Shape) -> Any:
+        return read_json(self.root / name, shape)
 
     @cached_property
     def videos(self) -> list[str]:
@@ -106,20 +215,12 @@ class PlaceTruth:
     def poses(self, video: str) -> list[Pose]:
         """The camera's poses in a video, one a frame."""
         if video not in self._poses:
-            self._poses[video] = self._read_poses(video)
+            self._poses[video] = _read_poses(self.root / "gt" / f"trajectory_{video}.tum")
         return self._poses[video]
 
     @cached_property
     def _poses(self) -> dict[str, list[Pose]]:
         return {}
-
-    def _read_poses(self, video: str) -> list[Pose]:
-        file = self.root / "gt" / f"trajectory_{video}.tum"
-        try:
-            rows = [line.split() for line in file.read_text("utf-8").splitlines() if line and line[0] != "#"]
-            return [_tum_pose([float(word) for word in row]) for row in rows]
-        except (OSError, ValueError) as error:
-            raise SceneError(f"cannot be read: {error}", file=file) from error
 
     def view_pose(self, view: Mapping[str, Any]) -> Pose:
         """The pose of a query view."""
@@ -129,7 +230,8 @@ class PlaceTruth:
     @cached_property
     def camera(self) -> dict[str, Any]:
         """``camera.json``."""
-        return _mapping(self.root / "camera.json")
+        found: dict[str, Any] = self._read("camera.json", CAMERA)
+        return found
 
     @property
     def video_camera(self) -> Pinhole:
@@ -140,6 +242,20 @@ class PlaceTruth:
     def view_camera(self) -> Pinhole:
         """The camera of the query views."""
         return _pinhole(self.camera["query_view"])
+
+
+def read_settings(folder: Path) -> dict[str, Any] | None:
+    """``set.json`` of a set, or of the set that a place is part of; None when there is none.
+
+    Args:
+        folder: The set's folder, or a place's.
+
+    Raises:
+        SceneError: It is damaged.
+    """
+    file = next((f for f in (folder / "set.json", folder.parent / "set.json") if f.is_file()), None)
+    found: dict[str, Any] | None = None if file is None else read_json(file, SETTINGS)
+    return found
 
 
 def find_places(folder: Path) -> list[PlaceTruth]:
@@ -176,10 +292,34 @@ def rotation(yaw_deg: float, pitch_deg: float, roll_deg: float) -> Array:
     return np.asarray(about_z @ about_y @ about_x @ body_from_optical)
 
 
+def _read_poses(file: Path) -> list[Pose]:
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "is no UTF-8 text"
+        raise SceneError(f"cannot be read: {reason}", file=file, remedy=MAKE_AGAIN) from error
+    poses = []
+    for k, line in enumerate(lines, start=1):
+        if not line or line[0] == "#":
+            continue
+        try:
+            poses.append(_tum_pose([float(word) for word in line.split()]))
+        except ValueError as error:
+            raise SceneError(str(error), file=file, field=f"line {k}", remedy=MAKE_AGAIN) from error
+    if not poses:
+        raise SceneError("holds no pose", file=file, remedy=MAKE_AGAIN)
+    return poses
+
+
 def _tum_pose(row: list[float]) -> Pose:
     if len(row) != 8:
         raise ValueError(f"expected 8 numbers in a line, found {len(row)}")
-    x, y, z, w = np.array(row[4:8]) / np.linalg.norm(row[4:8])
+    if not all(abs(value) <= LARGEST for value in row):
+        raise ValueError("a number is out of range")
+    length = np.linalg.norm(row[4:8])
+    if length < SHORTEST_QUATERNION:
+        raise ValueError("the quaternion is zero")
+    x, y, z, w = np.array(row[4:8]) / length
     vector, cross = np.array([x, y, z]), np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     # Rodrigues' formula for a unit quaternion.
     matrix = (w * w - vector @ vector) * np.eye(3) + 2 * np.outer(vector, vector) + 2 * w * cross
@@ -190,17 +330,3 @@ def _pinhole(values: dict[str, Any]) -> Pinhole:
     return Pinhole(
         int(values["width"]), int(values["height"]), float(values["fx"]), float(values["cx"]), float(values["cy"])
     )
-
-
-def _mapping(file: Path) -> dict[str, Any]:
-    found = _read(file)
-    if not isinstance(found, dict):
-        raise SceneError("is not a JSON object", file=file)
-    return found
-
-
-def _read(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SceneError(f"cannot be read: {error}", file=file, remedy="make the set again") from error

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from gst_ros.scenes.files import PlaceFiles
+from gst_ros.scenes.files import PlaceFiles, write_file
 from gst_ros.scenes.place import SceneError
 from gst_ros.scenes.questions import wording
 from gst_ros.scenes.questions.asking import PLANS, RENDER, Asker
@@ -123,7 +123,7 @@ def _keep(files: PlaceFiles, data: bytes, suffix: str) -> str:
     name = hashlib.sha256(data).hexdigest()[:10]
     file = files.plan_image(f"{OPTIONS_FOLDER}/{name}{suffix}")
     if not file.exists():
-        file.write_bytes(data)
+        write_file(file, data)
     return files.relative(file)
 
 

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.bench.questions import Question, QuestionSet, Skipped, load_questions
+from gst_ros.errors import MediaError
 from gst_ros.media.images import read_image
 from gst_ros.scenes.check.studio import read_frames
 from gst_ros.scenes.check.truth import PlaceTruth
 from gst_ros.scenes.files import PlaceFiles
 from gst_ros.scenes.place import SceneError
 from gst_ros.scenes.plans import PlanFrame
+from gst_ros.scenes.reading import MAKE_AGAIN
 from gst_ros.scenes.show.drawing import Image, coloured
 
 Array = NDArray[np.float64]
@@ -50,8 +52,23 @@ class Material:
         """The questions that cannot be asked, with their reasons."""
         return self._found.skipped
 
+    def warnings(self) -> list[str]:
+        """What a person should know of the place before they believe its sheet.
+
+        Raises:
+            SceneError: A file that the sheet does not need is damaged.
+        """
+        _ = self.truth.camera
+        if not self.skipped:
+            return []
+        first = self.skipped[0]
+        field = f"field '{first.field}': " if first.field else ""
+        problem = f"{len(self.skipped)} questions cannot be asked, the first is {first.uid}: {field}{first.reason}"
+        return [f"{self.files.questions}: {problem} ({MAKE_AGAIN})"]
+
     @cached_property
     def _found(self) -> QuestionSet:
+        _ = self.truth.questions  # names what is no record; load_questions would pass over it
         return load_questions(self.files.questions)
 
     def image(self, path: str | Path) -> Image:
@@ -61,12 +78,15 @@ class Material:
             path: Relative to the place's folder, or absolute.
 
         Raises:
-            SceneError: It is missing.
+            SceneError: It is missing or no picture.
         """
         file = self.truth.root / path
         if not file.is_file():
-            raise SceneError("missing", file=file, remedy="make the set again")
-        return coloured(read_image(file))
+            raise SceneError("missing", file=file, remedy=MAKE_AGAIN)
+        try:
+            return coloured(read_image(file))
+        except MediaError as error:
+            raise SceneError(error.problem, file=file, remedy=MAKE_AGAIN) from error
 
     def read(self, wanted: Mapping[str, Sequence[int]]) -> None:
         """Decode frames, each video once; :meth:`frame` hands them out.
@@ -91,7 +111,7 @@ class Material:
         if (video, number) not in self._frames:
             self.read({video: [number]})
         if (video, number) not in self._frames:
-            raise SceneError(f"has no frame {number}", file=self.truth.root / video, remedy="make the set again")
+            raise SceneError(f"has no frame {number}", file=self.truth.root / video, remedy=MAKE_AGAIN)
         return coloured(self._frames[video, number])
 
     def plan_frame(self, name: str) -> PlanFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import importlib.resources
+import urllib.parse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +12,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from gst_ros.scenes.check.truth import find_places
-from gst_ros.scenes.files import write_image
-from gst_ros.scenes.footage import disk_error
+from gst_ros.scenes.check.truth import find_places, read_settings
+from gst_ros.scenes.files import disk_error, write_image, write_text
 from gst_ros.scenes.place import SceneError
 from gst_ros.scenes.show.drawing import Image, tile
 from gst_ros.scenes.show.questions import Picture
@@ -33,11 +33,13 @@ class Shown:
         page: The page.
         overview: A picture with a row for each place.
         images: The sheet of each place.
+        warnings: What is wrong with the set, as far as its sheets can be drawn all the same.
     """
 
     page: Path
     overview: Path
     images: list[Path] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def show_set(
@@ -54,25 +56,30 @@ def show_set(
         progress: Told the name of each place as its sheet begins.
 
     Raises:
-        SceneError: There is no set, a file of it is missing, or the sheet cannot be written.
+        SceneError: There is no set, a file of it is missing or damaged, or the sheet cannot be written.
     """
     render = _template()
+    places, settings = find_places(folder), read_settings(folder)
     shown = Shown(page, page.with_suffix(".jpg"))
     sheets, rows = [], []
+    wanted = len(places) if settings is None or places[0].root == folder else settings.get("count", len(places))
+    if wanted != len(places):
+        shown.warnings.append(f"{folder}: {len(places)} of {wanted} places are there (run 'gst scenes make' again)")
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        for place in find_places(folder):
-            progress(place.name)
-            sheet = make_sheet(place, frames=frames, per_task=per_task)
-            image = page.with_name(f"{page.stem}_{place.name}.png")
-            write_image(image, draw_sheet(sheet))
-            shown.images.append(image)
-            sheets.append(_for_page(sheet))
-            rows.append(draw_overview_row(sheet))
-        write_image(shown.overview, np.concatenate(rows))
-        page.write_text(render(folder.absolute().name, sheets), encoding="utf-8")
     except OSError as error:
         raise disk_error(error, Path(error.filename or page)) from error
+    for place in places:
+        progress(place.name)
+        sheet = make_sheet(place, frames=frames, per_task=per_task)
+        image = page.with_name(f"{page.stem}_{place.name}.png")
+        write_image(image, draw_sheet(sheet))
+        shown.images.append(image)
+        shown.warnings += sheet.warnings
+        sheets.append(_for_page(sheet, image.name))
+        rows.append(draw_overview_row(sheet))
+    write_image(shown.overview, np.concatenate(rows))
+    write_text(page, render(folder.absolute().name, sheets))
     return shown
 
 
@@ -88,8 +95,13 @@ def _template() -> Callable[[str, Sequence[object]], str]:
     return lambda name, sheets: template.render(name=name, sheets=sheets)
 
 
-def _for_page(sheet: Sheet) -> dict[str, object]:
-    """A sheet as the template takes it: pictures are shrunk and become text, so that many places fit into memory."""
+def _for_page(sheet: Sheet, image: str) -> dict[str, object]:
+    """A sheet as the template takes it: pictures are shrunk and become text, so that many places fit into memory.
+
+    Args:
+        sheet: The sheet.
+        image: Name of the file beside the page that shows it.
+    """
 
     def pictures(found: Sequence[Picture]) -> list[dict[str, str]]:
         return [{"caption": p.caption, "data": _data_uri(p.image)} for p in found]
@@ -97,6 +109,8 @@ def _for_page(sheet: Sheet) -> dict[str, object]:
     return {
         "name": sheet.name,
         "facts": sheet.facts,
+        "image": image,
+        "image_link": "./" + urllib.parse.quote(image),
         "pictures": pictures(sheet.pictures),
         "questions": sheet.questions,
         "cards": [

@@ -17,6 +17,8 @@ import numpy as np
 from gst_ros.bench.answers import format_answer
 from gst_ros.bench.metrics import ScoringConfig, image_direction_from_orientation
 from gst_ros.bench.questions import Question
+from gst_ros.scenes.place import SceneError
+from gst_ros.scenes.reading import MAKE_AGAIN
 from gst_ros.scenes.show import drawing
 from gst_ros.scenes.show.drawing import At, Image
 from gst_ros.scenes.show.material import Material
@@ -179,7 +181,12 @@ def _choice(material: Material, question: Question, truth: dict[str, Any]) -> li
             Picture("first frame", material.frame(_video(question), 0)),
             Picture("last frame", material.frame(_video(question), last)),
         ]
-    for letter, path, facts in zip(LETTERS, question.images, truth["options"], strict=True):
+    options = truth["options"]
+    if len(options) != len(question.images):
+        problem = f"says what {len(options)} options are, the question has {len(question.images)}"
+        file = material.truth.root / "gt" / "questions.json"
+        raise SceneError(problem, file=file, field=f"{question.uid}.options", remedy=MAKE_AGAIN)
+    for letter, path, facts in zip(LETTERS, question.images, options, strict=True):
         image = material.image(path)
         correct = letter == question.truth
         if correct:

@@ -33,6 +33,7 @@ class Sheet:
         cards: Its questions.
         questions: How many questions it has in all.
         overview: The six pictures that stand for it in the overview of a set.
+        warnings: What a person should know before they believe the sheet.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Sheet:
     cards: tuple[Card, ...]
     questions: int
     overview: tuple[Picture, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def make_sheet(place: PlaceTruth, *, frames: int = 6, per_task: int = 2) -> Sheet:
@@ -69,6 +71,7 @@ def make_sheet(place: PlaceTruth, *, frames: int = 6, per_task: int = 2) -> Shee
         tuple(cards),
         len(material.questions),
         tuple(overview[:COLUMNS]),
+        tuple(material.warnings()),
     )
 
 

@@ -24,8 +24,8 @@ class WalkOptions(Settings):
     seconds: float = setting(
         45.0, "Wanted length of a walk; it takes longer where the rooms are many.", unit="s", low=5.0, high=600.0
     )
-    speed_mps: float = setting(0.8, "Greatest speed.", unit="m/s", above=0.0, high=5.0)
-    turn_dps: float = setting(60.0, "Greatest rate of turning.", unit="deg/s", above=0.0, high=360.0)
+    speed_mps: float = setting(0.8, "Greatest speed.", unit="m/s", low=0.05, high=5.0)
+    turn_dps: float = setting(60.0, "Greatest rate of turning.", unit="deg/s", low=5.0, high=360.0)
     gaze_deg: float = setting(20.0, "How far the gaze wanders from the way.", unit="deg", low=0.0, high=60.0)
 
 
