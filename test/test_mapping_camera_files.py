@@ -94,6 +94,7 @@ def test_what_is_known_need_not_be_checked(clip: Clip, tmp_path: Path) -> None:
         ({"height_m": -1}, "height_m"),
         ({"height_m": 0}, "height_m"),
         ({"roll_std_deg": -1}, "roll_std_deg"),
+        ({"mount": [1]}, "mount"),
     ],
 )
 def test_bad_values_name_their_field(clip: Clip, tmp_path: Path, values: dict[str, Any], field: str) -> None:

@@ -292,6 +292,8 @@ def _mount_values(document: Mapping[str, Any], file: Path, prefix: str = "") -> 
 def _document(file: Path) -> dict[str, Any]:
     values = read_document(file)
     inner = values.get("mount")
+    if inner is not None and not isinstance(inner, Mapping):
+        raise MediaError("expected a mapping", file=file, field="mount", remedy="height_m, pitch_deg and roll_deg")
     return {**values, **inner} if isinstance(inner, Mapping) else values
 
 
