@@ -476,12 +476,17 @@ def test_damaged_truth_is_one_line_with_file_and_remedy(
         ("questions load", lambda p: change(p / "questions.json", lambda r: r[0].update(answer="zzz"))),
         ("questions load", lambda p: change(p / "questions.json", lambda r: r[0].update(task="nothing of the kind"))),
         ("questions load", lambda p: change(p / "gt" / "questions.json", lambda t: {})),
-        ("red rectangles", lambda p: (p / "video1.mp4").write_bytes((p / "video1.mp4").read_bytes()[:2000])),
     ],
 )
 def test_what_can_be_read_but_is_wrong_fails_a_check(place: Path, name: str, spoil: Callable[[Path], Any]):
     spoil(place)
     assert name in [check.name for check in check_set(place, quick=True).failed]
+
+
+def test_a_video_that_cannot_be_decoded_fails_a_check(place: Path):
+    (place / "video1.mp4").write_bytes((place / "video1.mp4").read_bytes()[:2000])
+    (check,) = check_marks(PlaceTruth(place))
+    assert check.passed is False and "video1.mp4: cannot be decoded" in check.measured
 
 
 def test_the_command_prints_json(made: Path, capsys: pytest.CaptureFixture[str]):

@@ -67,9 +67,14 @@ def make_set(options: SetOptions, out: Path, *, jobs: int = 2, progress: Progres
         specs = [options.place(number) for number in range(options.count)]
         result = MadeSet([spec.name for spec in specs])
         missing = [spec for spec in specs if not (out / spec.name).exists()]
-        for spec in specs:
-            if spec not in missing:
-                check_whole(out / spec.name, options)
+        try:
+            for spec in specs:
+                if spec not in missing:
+                    check_whole(out / spec.name, options)
+        except SceneError:
+            if not missing:
+                shutil.rmtree(work, ignore_errors=True)  # nothing to go on with
+            raise
         if missing:
             progress.begin(float(options.count - len(missing)))
             pool = [options.place(number) for number in range(max(options.count, NEIGHBOURS + 1))]
