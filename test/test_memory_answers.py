@@ -192,3 +192,26 @@ def test_a_view_and_a_plan_are_worked_out_once_for_all_questions() -> None:
     for task in ("position", "orientation", "position"):
         answerer.answer(Query("u", task, images=(VIEW, PLAN)), recall)
     assert sorted(place.asked) == ["locate", "register"]
+
+
+def test_a_mark_that_flashes_up_once_is_not_believed() -> None:
+    place = FakeMap(located(1.0, 1.0, 0.0))
+    marks = place.marks()
+    trajectory = place.trajectory
+    later = trajectory.stamps_ns[-1] + np.arange(1, 11) * 100_000_000
+    trajectory.stamps_ns = np.concatenate([trajectory.stamps_ns, later])
+    trajectory.poses = np.concatenate([trajectory.poses, np.tile([9.0, -7.0, 0.3], (10, 1))])
+    trajectory.parts = np.zeros(len(trajectory.poses), int)
+    flash = Mark(int(later[7]), (300.0, 2.0, 320.0, 20.0), 0.8)
+    walk = Walk(place, (*marks, flash), "as told")  # type: ignore[arg-type]
+    answer = MemoryAnswerer(MemoryAnswererConfig()).answer(
+        Query("u", "edist_v", images=(VIEW,)), Recall(KeyframeStore(), lambda: walk)
+    )
+    assert float(answer.text) == pytest.approx(2.0, abs=0.11)
+    assert answer.details["object_views"] == len(marks)
+    alone = Walk(place, (flash,), "as told")  # type: ignore[arg-type]
+    assert (
+        MemoryAnswerer(MemoryAnswererConfig())
+        .answer(Query("u", "edist_v", images=(VIEW,)), Recall(KeyframeStore(), lambda: alone))
+        .text
+    ), "better than nothing"

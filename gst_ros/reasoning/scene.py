@@ -18,7 +18,7 @@ from gst_ros.mapping.plan_match import PlanRanking, PlanRegistration
 from gst_ros.mapping.relocalise import Located, Lost
 from gst_ros.media.images import decode_image
 from gst_ros.memory.cuboids import Cuboid, fit_cuboid
-from gst_ros.memory.walks import Walk
+from gst_ros.memory.walks import Mark, Walk
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -26,6 +26,20 @@ T = TypeVar("T")
 LEAST_MARK_SCORE = 0.7
 """Marks of which one side alone is seen (0.6 at most) are used only where there are no others."""
 _LEAST_FREE_CELLS = 50
+_LEAST_RUN, _MOST_GAP = 3, 3
+"""Frames that a mark lasts, at least, and steps between frames of one run, at most."""
+
+
+def _lasting(seen: list[tuple[Mark, int]]) -> list[tuple[Mark, int]]:
+    """The marks that last for some frames, if any do: a red thing looks like a mark for a moment only.
+
+    Args:
+        seen: Marks with the numbers of their frames, in order.
+    """
+    numbers = np.array([number for _, number in seen])
+    runs = np.split(np.arange(len(seen)), np.flatnonzero(np.diff(numbers) > _MOST_GAP) + 1)
+    lasting = [k for run in runs if len(run) >= _LEAST_RUN for k in run]
+    return [seen[k] for k in lasting] or seen
 
 
 class Scene:
@@ -74,6 +88,7 @@ class Scene:
         sure = [pair for pair in seen if pair[0].score >= LEAST_MARK_SCORE] or seen
         if not sure:
             return None
+        sure = _lasting(sure)
         boxes = np.array([mark.box_px for mark, _ in sure], np.float64)
         poses = place.trajectory.poses[[row for _, row in sure]]
         walls = self.walls
