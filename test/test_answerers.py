@@ -204,4 +204,5 @@ def test_registry_names_the_nearest_and_refuses_unknown_options():
 
 def test_options_of_other_answerers_are_left_alone():
     assert make_answerer("random", {"answers_file": "none.json", "answerer_seed": 1}).name == "random"
-    assert all(entry.make.name == name for name, entry in ANSWERERS.items())
+    for name in set(ANSWERERS) - {"scripted"}:  # which needs its file
+        assert make_answerer(name, {"answers_file": "none.json"}).name == name

@@ -21,7 +21,8 @@ from gst_ros.memory.keyframes import KeyframeStore
 from gst_ros.memory.silhouettes import BOX, Silhouettes
 from gst_ros.memory.walks import Mark, Walk
 from gst_ros.reasoning.answerer import Answer, Query, Recall
-from gst_ros.reasoning.memory_answers import MemoryAnswerer, MemoryAnswererConfig
+from gst_ros.reasoning.memory_answers import MemoryAnswerer
+from gst_ros.reasoning.memory_settings import MemoryAnswererConfig
 
 CAMERA, MOUNT = PinholeCamera.centred(640, 512, 335.3), CameraMount(1.5, 35.0)
 THING = np.array([3.0, 1.0])

@@ -19,7 +19,8 @@ from gst_ros.media.clip import open_clip
 from gst_ros.media.frames import Frame
 from gst_ros.media.images import decode_image, encode_jpeg
 from gst_ros.memory.replays import CameraFacts, PastWalks
-from gst_ros.memory.walks import Walk, WalkConfig, WalkRecorder, facts_beside
+from gst_ros.memory.walk_settings import WalkConfig
+from gst_ros.memory.walks import Walk, WalkRecorder, facts_beside
 
 FRAMES = 16
 SIFT = WalkConfig(map_features="sift")

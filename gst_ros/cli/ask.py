@@ -38,7 +38,8 @@ def command(
     from gst_ros.memory.keyframes import KeyframeStore
     from gst_ros.reasoning import free_questions as free
     from gst_ros.reasoning.answerer import Query, Recall
-    from gst_ros.reasoning.memory_answers import MemoryAnswerer, MemoryAnswererConfig
+    from gst_ros.reasoning.memory_answers import MemoryAnswerer
+    from gst_ros.reasoning.memory_settings import MemoryAnswererConfig
 
     meaning = free.understand(question)
     needs_view = meaning not in (free.PLACE, free.WHICH_PLAN)
@@ -85,7 +86,8 @@ def _walk(place: Path, features: str) -> Walk:
 
     from gst_ros.mapping.map_files import load_map
     from gst_ros.media.clip import open_clip
-    from gst_ros.memory.walks import Walk, WalkConfig, WalkRecorder, facts_beside
+    from gst_ros.memory.walk_settings import WalkConfig
+    from gst_ros.memory.walks import Walk, WalkRecorder, facts_beside
 
     if (place / "map.json").is_file():
         return Walk(load_map(place), (), f"of {place.name}")

@@ -12,7 +12,6 @@ from gst_ros.errors import AnswererError
 from gst_ros.evaluation.session import Playback, ProgressCallback, Reply, reply_of
 from gst_ros.media.clip import open_clip
 from gst_ros.media.frames import StampDigest
-from gst_ros.memory.walks import facts_beside
 from gst_ros.reasoning.answerer import Query
 from gst_ros.reasoning.engine import ReasoningConfig, SpatialMemory
 
@@ -57,7 +56,10 @@ class LocalSession:
         """
         started = time.monotonic()
         self._memory.reset(str(video))
-        self._memory.tell_camera(facts_beside(video))
+        if self._memory.needs_walk:
+            from gst_ros.memory.walks import facts_beside
+
+            self._memory.tell_camera(facts_beside(video))
         sent = StampDigest()
         with open_clip(video) as clip:
             for frame in clip:

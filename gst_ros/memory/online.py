@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from gst_ros.media.frames import Frame
 from gst_ros.memory.replays import CameraFacts
 from gst_ros.memory.waiting import WaitingFrames
-from gst_ros.memory.walks import Walk, WalkRecorder
+
+if TYPE_CHECKING:
+    from gst_ros.memory.walks import Walk, WalkRecorder
 
 _AT_ONCE = 2
 """So many waiting frames are mapped with each new one: more would hold up the camera."""

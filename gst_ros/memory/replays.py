@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from gst_ros.mapping.spatial_map import SpatialMap
 from gst_ros.media.calibration import Calibration
 from gst_ros.media.frames import Frame
+
+if TYPE_CHECKING:
+    from gst_ros.mapping.spatial_map import SpatialMap
 
 Image = NDArray[np.uint8]
 

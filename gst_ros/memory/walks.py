@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gst_ros.config import Settings, setting
 from gst_ros.errors import GstError, MediaError
 from gst_ros.mapping.calibration import EstimateConfig, estimate_camera
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera, check_mount
@@ -23,6 +22,7 @@ from gst_ros.media.calibration import find_calibration, read_calibration
 from gst_ros.media.frames import Frame
 from gst_ros.memory.replays import CameraFacts, PastWalk, PastWalks, Replay
 from gst_ros.memory.waiting import WaitingFrames
+from gst_ros.memory.walk_settings import WalkConfig
 from gst_ros.perception.red_box import RedBox, find_red_box
 from gst_ros.perception.unmarking import without_mark
 
@@ -49,25 +49,6 @@ def facts_beside(clip: Path) -> CameraFacts:
         told.get("height_std_m", 0.0),
         told.get("pitch_deg"),
         told.get("roll_deg"),
-    )
-
-
-@dataclass(frozen=True)
-class WalkConfig(Settings):
-    """How walks are mapped. What is set of the camera here counts more than what is told of it."""
-
-    camera_height_m: float = setting(
-        0.0, "Height of the camera above the floor; 0: as told, else 1.5.", unit="m", low=0.0, high=1000.0
-    )
-    camera_pitch_deg: float | None = setting(
-        None, "Downward tilt of the camera; not set: as told, else from the video.", unit="deg", low=-89.0, high=89.0
-    )
-    camera_ignore_told: bool = setting(
-        False, "Estimate the camera from the video even if its calibration, height or tilt is told."
-    )
-    map_features: str = setting("auto", "Local features that the map is made with.", choices=("auto", "xfeat", "sift"))
-    camera_wait_frames: int = setting(
-        600, "An unknown camera is estimated from so many frames (or from all, when a question comes).", low=20
     )
 
 

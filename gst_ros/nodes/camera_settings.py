@@ -7,7 +7,6 @@ from pathlib import Path
 
 from gst_ros.config import setting
 from gst_ros.errors import ConfigError
-from gst_ros.mapping.camera_files import mount_told
 from gst_ros.media.calibration import Calibration, find_calibration, read_calibration
 from gst_ros.media.clip import Clip
 from gst_ros.media.playback import PlaybackConfig
@@ -69,7 +68,11 @@ def facts_of(config: CameraPlayerConfig, clip: Clip) -> CameraFacts:
         MediaError: The file cannot be used.
     """
     file = _file(config, clip)
-    told = {} if file is None else mount_told(file)
+    told: dict[str, float] = {}
+    if file is not None:
+        from gst_ros.mapping.camera_files import mount_told  # takes a moment to load
+
+        told = mount_told(file)
     return CameraFacts(
         calibration_of(config, clip),
         config.camera_height_m or told.get("height_m"),

@@ -6,16 +6,18 @@ Both are latched and come anew when a map was made of further frames, as when a 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from gst_ros.mapping.grid import OccupancyGrid as Grid
-from gst_ros.mapping.spatial_map import SpatialMap
-from gst_ros.memory.walks import Walk
 from gst_ros.nodes.image_messages import ns_to_stamp
+
+if TYPE_CHECKING:
+    from gst_ros.mapping.grid import OccupancyGrid as Grid
+    from gst_ros.mapping.spatial_map import SpatialMap
+    from gst_ros.memory.walks import Walk
 
 MAP_FRAME = "map"
 _MOST_POSES = 2000

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,20 @@ from gst_ros.bench.tasks import find_task
 from gst_ros.config import setting
 from gst_ros.errors import AnswererError, GstError, MediaError
 from gst_ros.mapping.camera import CameraMount, MapError, PinholeCamera
-from gst_ros.mapping.features import FeatureKind, open_features
 from gst_ros.media.frames import Frame, StampDigest
 from gst_ros.media.images import decode_image
 from gst_ros.memory.keyframes import KeyframeConfig, KeyframeStore
 from gst_ros.memory.online import OnlineWalk
 from gst_ros.memory.replays import CameraFacts, PastWalks
-from gst_ros.memory.walks import Walk, WalkConfig, WalkRecorder
+from gst_ros.memory.walk_settings import WalkConfig
 from gst_ros.reasoning.answerer import Answer, Answerer, Query, Recall
-from gst_ros.reasoning.memory_answers import MemoryAnswererConfig
+from gst_ros.reasoning.memory_settings import MemoryAnswererConfig
 from gst_ros.reasoning.registry import ANSWERERS, make_answerer, option_names
 from gst_ros.reasoning.scripted import ScriptedConfig
+
+if TYPE_CHECKING:
+    from gst_ros.mapping.features import FeatureKind
+    from gst_ros.memory.walks import Walk
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,10 @@ class SpatialMemory:
         self._recorder = self._new_recorder() if self._answerer.needs_walk else None
 
     def _new_recorder(self) -> OnlineWalk:
+        # At the point of use: most answerers need no maps, and these take a second to load.
+        from gst_ros.mapping.features import open_features
+        from gst_ros.memory.walks import WalkRecorder
+
         if self._features is None:
             self._features = open_features(self.config.map_features)
         return OnlineWalk(WalkRecorder(self.config, self._features, self._usual_cameras, self._past_walks))

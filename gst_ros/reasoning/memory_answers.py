@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gst_ros.bench.tasks import find_task
-from gst_ros.config import setting
 from gst_ros.errors import MediaError
 from gst_ros.mapping.camera import MapError
 from gst_ros.mapping.manhattan import QUARTER_RAD
@@ -26,26 +25,16 @@ from gst_ros.mapping.relocalise import Located
 from gst_ros.media.images import decode_image
 from gst_ros.memory.cuboids import Cuboid
 from gst_ros.reasoning.answerer import Answer, Query, Recall
+from gst_ros.reasoning.memory_settings import MemoryAnswererConfig
 from gst_ros.reasoning.path_places import settled_by_plan
 from gst_ros.reasoning.paths import DrawnPath, rank_paths, read_drawn_path
-from gst_ros.reasoning.random_guess import LETTERS, RandomConfig, RandomGuess
+from gst_ros.reasoning.random_guess import LETTERS, RandomGuess
 from gst_ros.reasoning.scene import Scene
 
 Array = NDArray[np.float64]
 
 _LEAST_AGREEMENT = 0.3
 """A map that agrees less with a plan does not lie on it."""
-
-
-@dataclass(frozen=True)
-class MemoryAnswererConfig(RandomConfig):
-    """Settings of :class:`MemoryAnswerer`; those of guesses are for questions that the map cannot answer."""
-
-    distance: str = setting(
-        "horizontal",
-        "What distances to objects mean: on the floor, or from the camera to the middle of the object.",
-        choices=("horizontal", "straight"),
-    )
 
 
 @dataclass

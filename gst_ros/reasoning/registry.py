@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gst_ros.config import Settings, check_names
 from gst_ros.errors import ConfigError
 from gst_ros.reasoning.answerer import Answerer
-from gst_ros.reasoning.memory_answers import MemoryAnswerer, MemoryAnswererConfig
+from gst_ros.reasoning.memory_settings import MemoryAnswererConfig
 from gst_ros.reasoning.random_guess import RandomConfig, RandomGuess
 from gst_ros.reasoning.scripted import Scripted, ScriptedConfig
 
@@ -22,8 +22,15 @@ class Entry(NamedTuple):
     settings: type[Settings]
 
 
+def _memory(config: MemoryAnswererConfig) -> Answerer:
+    # Maps need libraries that take a second to load: not for every command and node.
+    from gst_ros.reasoning.memory_answers import MemoryAnswerer
+
+    return MemoryAnswerer(config)
+
+
 ANSWERERS: dict[str, Entry] = {
-    "memory": Entry(MemoryAnswerer, MemoryAnswererConfig),
+    "memory": Entry(_memory, MemoryAnswererConfig),
     "random": Entry(RandomGuess, RandomConfig),
     "scripted": Entry(Scripted, ScriptedConfig),
 }
