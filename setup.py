@@ -59,7 +59,7 @@ class InstallData(install_data):
             self.outfiles.append(str(launcher))
 
 
-TEST = ["hypothesis", "psutil", "pytest>=7", "pytest-xdist>=3"]
+TEST = ["hypothesis", "psutil", "pytest>=7", "pytest-xdist>=3.7"]
 TYPES = ["types-psutil", "types-PyYAML", "types-shapely", "types-tqdm"]
 
 setup(

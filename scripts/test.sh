@@ -33,7 +33,7 @@ fi
 # A test file stays in one process: its tests share what is slow to make. Three processes keep two cores busy: tests of
 # nodes wait more than they compute. Threads of libraries would only wait for each other there, and spin while they do.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-check "pytest" python -m pytest --durations=10 ${plugins[@]+"${plugins[@]}"} -n 3 --dist loadfile "$@"
+check "pytest" python -m pytest --durations=10 ${plugins[@]+"${plugins[@]}"} -n 3 --dist loadfile --no-loadscope-reorder "$@"
 
 note "$(printf '%s; ' "${durations[@]}")total $SECONDS s"
 if [ ${#failed[@]} -gt 0 ]; then
