@@ -51,16 +51,25 @@ def ros_domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 @contextmanager
 def _domain_of_its_own() -> Iterator[int]:
-    """A domain that no other test run on this machine holds, so that runs side by side do not hear each other."""
+    """A domain that no other test run on this machine holds, so that runs side by side do not hear each other.
+
+    Of those the one that has not been used for longest: killed nodes are believed to be there for some seconds more.
+    """
     # Domains up to 101 keep their UDP ports below the ephemeral range on Linux.
-    domains = list(range(1, 101))
+    files = {domain: Path(tempfile.gettempdir()) / f"gst_ros_test_domain_{domain}.lock" for domain in range(1, 101)}
+    domains = list(files)
     random.SystemRandom().shuffle(domains)
+    domains.sort(key=lambda domain: files[domain].stat().st_mtime if files[domain].exists() else 0.0)
     for domain in domains:
-        with open(Path(tempfile.gettempdir()) / f"gst_ros_test_domain_{domain}.lock", "a") as lock:
+        with open(files[domain], "a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
-            yield domain
+            try:
+                os.utime(lock.fileno())
+                yield domain
+            finally:
+                os.utime(lock.fileno())
             return
     pytest.fail("all hundred ROS domains are taken by other test runs")
