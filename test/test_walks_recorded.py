@@ -168,3 +168,20 @@ def test_a_camera_of_which_nonsense_is_told_is_no_crash(frames: list[Frame], fac
     ):
         with pytest.raises(MapError, match=r"number|out of range|lens model"):
             recorded(frames[:2], {0: wrong}).finish()
+
+
+def test_a_plain_video_is_mapped_even_after_its_marked_copy(frames: list[Frame], facts: CameraFacts) -> None:
+    past, kind = PastWalks(), open_features("sift")
+    marked = []
+    for frame in frames[:6]:
+        image = cv2.rectangle(frame.image_rgb.copy(), (200, 150), (330, 260), (255, 0, 0), 3)
+        marked.append(replace(frame, image_rgb=image))
+    places = []
+    for shown in (marked, frames[:6], marked, frames[:6]):
+        recorder = WalkRecorder(SIFT, kind, past=past)
+        recorder.tell(facts)
+        for frame in shown:
+            recorder.add(frame)
+        places.append(recorder.finish().place)
+    assert places[1] is not places[0]
+    assert places[2] is places[1] and places[3] is places[1]

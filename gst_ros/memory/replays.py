@@ -57,6 +57,7 @@ class PastWalk:
         place: The map.
         camera_source: Where the knowledge of the camera is from.
         planar: Whether the camera kept its height and tilt.
+        marked: Whether its frames showed marks, which hide a part of what is behind them.
     """
 
     thumbnails: tuple[Image, ...] = field(repr=False)
@@ -65,6 +66,7 @@ class PastWalk:
     place: SpatialMap = field(repr=False)
     camera_source: str
     planar: bool
+    marked: bool = False
 
 
 class PastWalks:

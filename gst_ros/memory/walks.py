@@ -179,6 +179,8 @@ class WalkRecorder:
             for frame, stamp_ns in zip(self._waiting, past.stamps_ns, strict=True)
             if (box := find_red_box(self._rectified(frame).image_rgb)) is not None
         ]
+        if past.marked and not marks:
+            return None  # without marks it gives the better map, also for copies that are still to come
         return Walk(past.place, tuple(marks), past.camera_source, past.planar)
 
     def _mapped(self) -> Walk:
@@ -194,6 +196,7 @@ class WalkRecorder:
                 place,
                 known.source,
                 known.planar,
+                bool(self._found_marks),
             )
             self._past.add(past, instead_of=self._filed)
             self._filed = past
