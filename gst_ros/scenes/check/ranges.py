@@ -26,8 +26,6 @@ ROUNDING_M = 0.05
 TOLERANCE_M = 0.04
 OUTSIDE_M = 0.03
 """A surface may stick out of its box by so much (the width of a pixel at a distance)."""
-STRAY_SHARE = 1e-3
-"""Share of the points that may lie anywhere: a pixel on an outline can get the depth of what is behind it."""
 
 
 def check_ranges(studio: Studio) -> Iterator[Check]:
@@ -126,5 +124,5 @@ def _sticks_out(cloud: Array, thing: Mapping[str, Any]) -> float:
     """How far the surface reaches out of its box."""
     if not len(cloud):
         return 0.0
-    beyond = np.nanmax(np.abs(in_box_frame(cloud, thing)) - np.array(thing["size_m"]) / 2, axis=1)
-    return float(np.quantile(beyond, 1.0 - STRAY_SHARE))
+    beyond = np.abs(in_box_frame(cloud, thing)) - np.array(thing["size_m"]) / 2
+    return float(np.nanmax(beyond))
