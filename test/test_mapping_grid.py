@@ -64,8 +64,8 @@ def photograph(pose: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def room() -> OccupancyGrid:
-    poses = [np.array([0.2 * k, 1.0 - 0.02 * k, -0.04 * k]) for k in range(8)]
-    poses += [np.array([0.2 * k, -0.9, 0.1]) for k in range(6)]
+    poses = [np.array([0.12 * k, 1.0 - 0.02 * k, -0.02 * k]) for k in range(8)]
+    poses += [np.array([0.1 * k, -0.9, 0.1]) for k in range(6)]
     return build_grid([View(pose, photograph(pose)) for pose in poses], CAMERA, MOUNT)
 
 

@@ -46,9 +46,8 @@ class GridConfig(Settings):
     least_evidence: float = setting(0.3, "Cells with less evidence either way stay unknown.", low=0.0, high=1.0)
     tall: float = setting(0.65, "What reaches above this height is a wall, or like one.", above=0.0)
     tall_share: float = setting(0.25, "Share of an obstacle's votes above it that proves a wall.", above=0.0, high=1.0)
-    apart: float = setting(
-        0.3, "Views are swept that stand so far from all others, as a share of the camera's height ...", low=0.0
-    )
+    few_views: int = setting(24, "So many views are all swept; of more, those that ...", low=0)
+    apart: float = setting(0.3, "... stand so far from all others, as a share of the camera's height ...", low=0.0)
     apart_deg: float = setting(22.0, "... or are turned so far.", unit="deg", above=0.0)
     walked_m: float = setting(0.12, "Around its path the robot's body proves the floor free.", unit="m", low=0.0)
 
@@ -337,8 +336,10 @@ def build_grid(
     with ThreadPoolExecutor(_THREADS) as pool:
         prepared = list(pool.map(sweep.prepared, [view.image for view in views]))
         chosen = [sweep.neighbours(poses, k) for k in range(len(views))]
-        apart = spread_out(poses, max(config.apart * mount.height_m, 1e-6), np.radians(config.apart_deg))
-        usable = [k for k in apart if chosen[k]]
+        usable = [k for k in range(len(views)) if chosen[k]]
+        if len(usable) > config.few_views:
+            distance_m = max(config.apart * mount.height_m, 1e-6)
+            usable = [usable[k] for k in spread_out(poses[usable], distance_m, np.radians(config.apart_deg))]
 
         def costs_of(k: int) -> NDArray[np.int16]:
             return sweep.costs(prepared[k], poses[k], [(prepared[n], poses[n]) for n in chosen[k]])
