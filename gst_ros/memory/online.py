@@ -28,7 +28,6 @@ class OnlineWalk:
         self._working, self._queueing = threading.Lock(), threading.Lock()
         self._queue = WaitingFrames()
         self._facts: CameraFacts | None = None
-        self.dropped = 0
 
     def tell(self, facts: CameraFacts) -> None:
         """Say what is known of the camera, before the first frame or soon after it."""
@@ -43,7 +42,6 @@ class OnlineWalk:
         """
         with self._queueing:
             if self._queue.full:
-                self.dropped += 1
                 return False
             self._queue.add(frame, exactly=False)
         if self._working.acquire(blocking=False):

@@ -56,7 +56,6 @@ class PastWalk:
         facts: What had been told of the camera.
         place: The map.
         camera_source: Where the knowledge of the camera is from.
-        planar: Whether the camera kept its height and tilt.
         marked: Whether its frames showed marks, which hide a part of what is behind them.
     """
 
@@ -65,8 +64,7 @@ class PastWalk:
     facts: CameraFacts
     place: SpatialMap = field(repr=False)
     camera_source: str
-    planar: bool
-    marked: bool = False
+    marked: bool
 
 
 class PastWalks:

@@ -27,7 +27,6 @@ from gst_ros.perception.red_box import RedBox, find_red_box
 from gst_ros.perception.unmarking import without_mark
 
 Image = NDArray[np.uint8]
-Array = NDArray[np.float64]
 
 MARK_MARGIN_PX = 3.0
 """Usual distance between a red rectangle's line and what it marks."""
@@ -75,13 +74,11 @@ class Walk:
         place: The map.
         marks: Red rectangles that the frames showed, in the order of time.
         camera_source: Where the knowledge of the camera is from, in words.
-        planar: Whether the camera kept its height and tilt, as far as that was looked at.
     """
 
     place: SpatialMap
     marks: tuple[Mark, ...]
     camera_source: str
-    planar: bool = True
 
 
 @dataclass
@@ -89,7 +86,6 @@ class _Known:
     camera: PinholeCamera
     mount: CameraMount
     source: str
-    planar: bool = True
 
 
 class WalkRecorder:
@@ -181,7 +177,7 @@ class WalkRecorder:
         ]
         if past.marked and not marks:
             return None  # without marks it gives the better map, also for copies that are still to come
-        return Walk(past.place, tuple(marks), past.camera_source, past.planar)
+        return Walk(past.place, tuple(marks), past.camera_source)
 
     def _mapped(self) -> Walk:
         if self._mapper is None:
@@ -195,12 +191,11 @@ class WalkRecorder:
                 self._facts,
                 place,
                 known.source,
-                known.planar,
                 bool(self._found_marks),
             )
             self._past.add(past, instead_of=self._filed)
             self._filed = past
-        return Walk(place, tuple(self._found_marks), known.source, known.planar)
+        return Walk(place, tuple(self._found_marks), known.source)
 
     def _begin(self) -> None:
         """Start to map, with what is known of the camera now, all frames that waited."""
@@ -274,7 +269,7 @@ class WalkRecorder:
             camera = intrinsics or PinholeCamera.centred(width, height, focal)
             return _Known(camera, prior, f"assumed ({error.problem})")
         self._usual[width, height] = found.camera, found.mount
-        return _Known(found.camera, found.mount, "from the video: " + "; ".join(found.notes), found.constant)
+        return _Known(found.camera, found.mount, "from the video: " + "; ".join(found.notes))
 
     def _pitch_deg(self) -> float | None:
         return self._facts.pitch_deg if self._config.camera_pitch_deg is None else self._config.camera_pitch_deg
