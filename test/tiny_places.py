@@ -200,6 +200,7 @@ def tiny_set(factory: pytest.TempPathFactory) -> tuple[Any, list[Any], Any]:
         if not kept.exists():
             made = pickle.dumps(_make_tiny_set(shared / "tiny_set"))
             kept.write_bytes(made)
+    # Written above, by a process of this run, into the run's own folder: nobody else's bytes are unpickled.
     recording, others, outcome = pickle.loads(kept.read_bytes())
     return recording, others, outcome
 
